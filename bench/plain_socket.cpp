@@ -157,7 +157,7 @@ Request read_request(int socket) {
   return request;
 }
 
-std::uint64_t sum_of(std::span<const std::byte> bytes) noexcept {
+std::uint64_t byte_sum(std::span<const std::byte> bytes) noexcept {
   std::uint64_t sum = 0;
   for (const std::byte one : bytes) {
     sum += std::to_integer<std::uint64_t>(one);
@@ -185,7 +185,7 @@ Report receive_row(int socket, const Request& request) {
     const auto payload = std::span(memory).subspan(sizeof header);
     report.took_ns = monotonic_ns() - begin_ns;
     ++report.count;
-    answer = request.touches_payload != 0 ? static_cast<std::byte>(sum_of(payload)) : answer;
+    answer = request.touches_payload != 0 ? static_cast<std::byte>(byte_sum(payload)) : answer;
     if (request.is_answered != 0) {
       send_all(socket, {&answer, 1});
     }

@@ -55,8 +55,8 @@ std::vector<Line> lines_of(const std::vector<RowResult>& rows) {
       std::erase_if(*points, [](const Point& point) { return point.value <= 0; });
       std::ranges::stable_sort(*points, {}, &Point::bytes);
       // The article's own rows have sizes that the plot has, too: the first of two stays.
-      const auto doubles = std::ranges::unique(*points, {}, &Point::bytes);
-      points->erase(doubles.begin(), doubles.end());
+      const auto is_alike = [](const Point& a, const Point& b) { return a.bytes == b.bytes; };
+      points->erase(std::unique(points->begin(), points->end(), is_alike), points->end());
     }
   }
   return lines;
@@ -195,7 +195,8 @@ std::string legend_of(const std::vector<Line>& lines) {
   constexpr double column = (width - left - 24) / legend_columns;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const double x = left + static_cast<double>(i % legend_columns) * column;
-    const double y = legend_top + static_cast<double>(i / legend_columns) * legend_line;
+    const std::size_t row = i / legend_columns;
+    const double y = legend_top + static_cast<double>(row) * legend_line;
     svg += fmt::format(R"(<path d="M{:.1f} {:.1f}h28" {}/>)", x, y - 4, style_of(i)) + "\n";
     svg += text_at(x + 36, y, "start", lines[i].name);
   }
@@ -206,8 +207,8 @@ std::string legend_of(const std::vector<Line>& lines) {
 
 std::string plot_of(const std::vector<RowResult>& rows) {
   const std::vector<Line> lines = lines_of(rows);
-  const auto legend_rows = static_cast<double>((lines.size() + legend_columns - 1) / legend_columns);
-  const double height = legend_top + legend_rows * legend_line + 8;
+  const std::size_t legend_rows = (lines.size() + legend_columns - 1) / legend_columns;
+  const double height = legend_top + static_cast<double>(legend_rows) * legend_line + 8;
   return fmt::format(
              R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
              R"(font-family="sans-serif" font-size="13">)",

@@ -36,7 +36,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t timeout_ns = 10 * ns_per_s;
+constexpr std::int64_t other_end_timeout_ns = 10 * ns_per_s;
 constexpr std::uint16_t port_of_rows = 5290;  // in the row's own namespaces
 constexpr std::int64_t no_peer_timeout = 0;   // both sides are on this machine
 
@@ -55,7 +55,7 @@ constexpr CableEnd server_end{veth_server_name, veth_server_address, veth_client
 
 void plug_in(const CableEnd& end) {
   bring_up(end.name, end.address);
-  await_carrier(end.name, monotonic_ns() + timeout_ns);
+  await_carrier(end.name, monotonic_ns() + other_end_timeout_ns);
 }
 
 UdpPort udp_port_of(const RowPlan& plan, const CableEnd& end) {
@@ -125,7 +125,7 @@ RowResult send_over_tcp(const RowPlan& plan, const ServerConnection& server) {
 
 void receive_over_tcp(const RowPlan& plan, const FileDescriptor& listener, MessageChannel& channel) {
   SocketReceiver receiver(plan);
-  if (!wait_for(listener.get(), POLLIN, monotonic_ns() + timeout_ns)) {
+  if (!wait_for(listener.get(), POLLIN, monotonic_ns() + other_end_timeout_ns)) {
     throw Error::lost_peer("the row's client did not connect");
   }
   const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -173,14 +173,14 @@ RowPlan read_request(const nlohmann::json& request) {
 void serve_rows(MessageChannel& channel) {
   enter_new_network_namespace();
   channel.send(message_of("namespace"));
-  expect(channel.receive(monotonic_ns() + timeout_ns), "cable");
+  expect(channel.receive(monotonic_ns() + other_end_timeout_ns), "cable");
   plug_in(server_end);
   for (;;) {
     wait_for(channel.fd(), POLLIN, INT64_MAX);
     if (is_closed(channel.fd())) {
       return;
     }
-    serve_row(read_request(channel.receive(monotonic_ns() + timeout_ns)), channel);
+    serve_row(read_request(channel.receive(monotonic_ns() + other_end_timeout_ns)), channel);
   }
 }
 
@@ -200,7 +200,7 @@ void serve_rows(MessageChannel& channel) {
       ::_exit(1);  // the client has gone
     }
   }
-  channel->finish(monotonic_ns() + timeout_ns);
+  channel->finish(monotonic_ns() + other_end_timeout_ns);
   ::_exit(0);
 }
 

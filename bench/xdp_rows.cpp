@@ -22,7 +22,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t timeout_ns = 10 * ns_per_s;
+constexpr std::int64_t interface_timeout_ns = 10 * ns_per_s;
 
 FrameRowPlan frame_plan_of(const RowPlan& plan, std::size_t frame_bytes) {
   return {.message_bytes = plan.message_bytes,
@@ -149,7 +149,7 @@ SideResult receive_row_of_frames(const RowPlan& plan, FramePort& port, std::size
 SideResult receive_xdp_row(const RowPlan& plan, MessageChannel& channel, std::int64_t peer_timeout_ns) {
   XdpSide side(plan, std::random_device{}());
   channel.send(xdp_end_message(side.own()));
-  side.set_peer(read_xdp_end_message(channel.receive(monotonic_ns() + timeout_ns)));
+  side.set_peer(read_xdp_end_message(channel.receive(monotonic_ns() + interface_timeout_ns)));
   return receive_row_of_frames(plan, side.port(), side.frame_bytes(), channel, peer_timeout_ns);
 }
 

@@ -50,6 +50,15 @@ constexpr bpf_insn load(unsigned size, unsigned to, unsigned from, std::uint32_t
 constexpr bpf_insn copy(unsigned to, unsigned from) noexcept {
   return instruction(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0);
 }
+// NOLINTBEGIN(misc-redundant-expression): some of these constants are 0.
+constexpr bpf_insn add(unsigned to, std::int32_t number) noexcept {
+  return instruction(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, number);
+}
+/// The first half; the second one is zero.
+constexpr bpf_insn load_map(unsigned to, int map) noexcept {
+  return instruction(BPF_LD | BPF_DW | BPF_IMM, to, BPF_PSEUDO_MAP_FD, 0, map);
+}
+// NOLINTEND(misc-redundant-expression)
 constexpr bpf_insn set(unsigned to, std::int32_t number) noexcept {
   return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number);
 }
@@ -69,14 +78,14 @@ constexpr Program program_for(int map, std::uint32_t row) noexcept {
       load(BPF_W, r2, r1, offsetof(xdp_md, data)),
       load(BPF_W, r3, r1, offsetof(xdp_md, data_end)),
       copy(r4, r2),
-      instruction(BPF_ALU64 | BPF_ADD | BPF_K, r4, 0, 0, ethernet_header_bytes + sizeof row),
+      add(r4, ethernet_header_bytes + sizeof row),
       unless(BPF_JMP | BPF_JGT | BPF_X, r4, r3, 0, 5),
       load(BPF_H, r5, r2, ethertype_at),
       unless(BPF_JMP32 | BPF_JNE | BPF_K, r5, 0, ethertype, 7),
       load(BPF_W, r5, r2, ethernet_header_bytes),
       unless(BPF_JMP32 | BPF_JNE | BPF_K, r5, 0, static_cast<std::int32_t>(row), 9),
       load(BPF_W, r2, r6, offsetof(xdp_md, rx_queue_index)),
-      instruction(BPF_LD | BPF_DW | BPF_IMM, r1, BPF_PSEUDO_MAP_FD, 0, map),
+      load_map(r1, map),
       instruction(0, 0, 0, 0, 0),  // the second half of the load before
       set(r3, XDP_PASS),           // what becomes of frames of a queue without a socket
       instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_map),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "bench/options.hpp"
+#include "bench/plan.hpp"
 #include "bench/row.hpp"
 #include "doctor/check.hpp"
 #include "doctor/probe.hpp"

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "bench/options.hpp"
+#include "bench/plan.hpp"
 #include "bytes/options.hpp"
 #include "doctor/options.hpp"
 #include "rdpipe/options.hpp"
