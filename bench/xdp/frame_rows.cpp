@@ -13,17 +13,17 @@
 
 namespace framewire {
 
-namespace {
-
-/// Before the payload of each frame. Both ends are this program, so the order of the wire is this machine's.
-struct WireHeader {
+/// Both ends are this program, so the order of the wire is this machine's.
+struct RowFrameHeader {
   std::uint16_t kind = 0;
   std::uint16_t reserved = 0;
   std::uint32_t payload_bytes = 0;
   std::uint64_t frame = 0;   // data: its number; credit: of the next one that is expected; probe, end: sent so far
   std::int64_t sent_ns = 0;  // data: when its message was begun, by the sender's clock
 };
-static_assert(sizeof(WireHeader) == 24);
+static_assert(sizeof(RowFrameHeader) == 24);
+
+namespace {
 
 constexpr std::uint16_t data_kind = 0;
 constexpr std::uint16_t credit_kind = 1;
@@ -38,7 +38,7 @@ constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
 /// Of a frame, for its part of a message.
 std::uint64_t room_bytes(const FrameRowPlan& plan) noexcept {
-  return plan.frame_bytes - sizeof(WireHeader);
+  return plan.frame_bytes - sizeof(RowFrameHeader);
 }
 
 std::uint64_t frames_of(const FrameRowPlan& plan) noexcept {
@@ -81,8 +81,6 @@ void go_on(const PollFrameRow& poll) {
 
 }  // namespace
 
-struct FrameReceiver::Header : WireHeader {};
-
 // ---- The receiver ----
 
 FrameReceiver::FrameReceiver(FramePort& port, const FrameRowPlan& plan)
@@ -98,8 +96,8 @@ FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
   std::int64_t next_poll_ns = 0;
   while (!is_over_) {
     const auto frame = port_.receive();
-    if (frame.size() >= sizeof(Header)) {
-      Header header;
+    if (frame.size() >= sizeof(RowFrameHeader)) {
+      RowFrameHeader header;
       std::memcpy(static_cast<void*>(&header), frame.data(), sizeof header);
       take(header, frame.subspan(sizeof header));
       continue;
@@ -117,7 +115,7 @@ FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
   return result_;
 }
 
-void FrameReceiver::take(const Header& header, std::span<const std::byte> payload) {
+void FrameReceiver::take(const RowFrameHeader& header, std::span<const std::byte> payload) {
   switch (header.kind) {
     case data_kind:
       next_frame_ = std::max(next_frame_, header.frame + 1);
@@ -140,7 +138,7 @@ void FrameReceiver::take(const Header& header, std::span<const std::byte> payloa
 }
 
 /// Frames may overtake each other: a sender that moves to another processor has queues on both.
-void FrameReceiver::take_data(const Header& header, std::span<const std::byte> payload) {
+void FrameReceiver::take_data(const RowFrameHeader& header, std::span<const std::byte> payload) {
   const std::uint64_t message = header.frame / frames_per_message_;
   const std::uint64_t offset = header.frame % frames_per_message_ * room_bytes(plan_);
   const std::uint64_t expected = std::min(room_bytes(plan_), plan_.message_bytes - offset);
@@ -161,7 +159,7 @@ void FrameReceiver::take_data(const Header& header, std::span<const std::byte> p
   }
 }
 
-void FrameReceiver::complete(const Header& header, std::span<const std::byte> message) {
+void FrameReceiver::complete(const RowFrameHeader& header, std::span<const std::byte> message) {
   const std::uint64_t number = header.frame / frames_per_message_;
   if (plan_.touches_payload && !has_stamp(number, message)) {
     throw Error::failed("message " + std::to_string(number) + " has changed on its way");
@@ -177,7 +175,7 @@ void FrameReceiver::send_credit(std::uint16_t kind) {
   if (place.empty()) {
     return;  // the sender asks for it
   }
-  const WireHeader header{.kind = kind, .frame = next_frame_};
+  const RowFrameHeader header{.kind = kind, .frame = next_frame_};
   std::memcpy(place.data(), &header, sizeof header);
   port_.queue(sizeof header);
   port_.send_queued();
@@ -245,10 +243,10 @@ void FrameSender::send_message(std::uint64_t number, const PollFrameRow& poll) {
     }
     const auto place = next_place(poll);
     const std::uint64_t bytes = std::min<std::uint64_t>(room_bytes(plan_), message.size() - offset);
-    const WireHeader header{.kind = data_kind,
-                            .payload_bytes = static_cast<std::uint32_t>(bytes),
-                            .frame = frames_sent_,
-                            .sent_ns = now_ns};
+    const RowFrameHeader header{.kind = data_kind,
+                                .payload_bytes = static_cast<std::uint32_t>(bytes),
+                                .frame = frames_sent_,
+                                .sent_ns = now_ns};
     std::memcpy(place.data(), &header, sizeof header);
     std::memcpy(place.data() + sizeof header, message.data() + offset, bytes);
     port_.queue(sizeof header + bytes);
@@ -299,10 +297,10 @@ void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) 
 void FrameSender::take_credits() {
   for (;;) {
     const auto frame = port_.receive();
-    if (frame.size() < sizeof(WireHeader)) {
+    if (frame.size() < sizeof(RowFrameHeader)) {
       return;
     }
-    WireHeader header;
+    RowFrameHeader header;
     std::memcpy(&header, frame.data(), sizeof header);
     end_was_answered_ = end_was_answered_ || header.kind == end_kind;
     frames_credited_ = std::max(frames_credited_, std::min(header.frame, frames_sent_));
@@ -314,7 +312,7 @@ bool FrameSender::send_short(std::uint16_t kind) {
   if (place.empty()) {
     return false;
   }
-  const WireHeader header{.kind = kind, .frame = frames_sent_};
+  const RowFrameHeader header{.kind = kind, .frame = frames_sent_};
   std::memcpy(place.data(), &header, sizeof header);
   port_.queue(sizeof header);
   port_.send_queued();

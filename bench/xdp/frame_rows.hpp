@@ -17,6 +17,9 @@ namespace framewire {
 /// The most frames that can be on their way: half of the memory of an XDP socket.
 inline constexpr std::uint32_t max_frame_slots = 1024;
 
+/// Before the payload of each frame; frame_rows.cpp has it.
+struct RowFrameHeader;
+
 /// What both sides know of a row of frames.
 struct FrameRowPlan {
   std::uint64_t message_bytes = 0;
@@ -52,15 +55,14 @@ class FrameReceiver {
   FramesReceived receive(const PollFrameRow& poll);
 
  private:
-  struct Header;
   /// A message of which frames have come.
   struct Assembly {
     std::uint64_t message = UINT64_MAX;  // its number; none at first
     std::uint64_t frames = 0;
   };
-  void take(const Header& header, std::span<const std::byte> payload);
-  void take_data(const Header& header, std::span<const std::byte> payload);
-  void complete(const Header& header, std::span<const std::byte> message);
+  void take(const RowFrameHeader& header, std::span<const std::byte> payload);
+  void take_data(const RowFrameHeader& header, std::span<const std::byte> payload);
+  void complete(const RowFrameHeader& header, std::span<const std::byte> message);
   void send_credit(std::uint16_t kind);
 
   FramePort& port_;

@@ -27,6 +27,7 @@ class HoldingLink final : public SenderLink {
     (releases_at_once ? done : sent).push_back(frame.pool_slot);
     is_last.push_back(frame.is_last);
     headers.push_back(frame.header);
+    files.push_back(frame.file.fd);
     return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
@@ -49,6 +50,7 @@ class HoldingLink final : public SenderLink {
   std::vector<PoolSlot> sent;
   std::vector<bool> is_last;  // of what was sent
   std::vector<FrameHeader> headers;
+  std::vector<int> files;  // -1: a frame in memory
   std::vector<PoolSlot> done;
 };
 

@@ -172,6 +172,13 @@ TEST_F(LinkChange, MessagesBeforeTheDataConnectionAreAnsweredInTheirOrder) {
   EXPECT_EQ(read_epoch(hear()).number, 1U);
 }
 
+TEST_F(LinkChange, WhoMayNotPullIsToldAtOnce) {
+  say(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .pulls = true}));
+  const nlohmann::json answer = hear();
+  ASSERT_EQ(message_type(answer), "refused");
+  EXPECT_NE(answer.dump().find("may not be pulled; start it with --allow-pull"), std::string::npos) << answer.dump();
+}
+
 TEST_F(LinkChange, ALongMessageInPlaceOfADataConnectionIsNotKept) {
   choose(LinkKind::tcp);
   say({{"type", "of a newer viewer"}, {"text", std::string(PendingDataConnection::max_kept_bytes, 'x')}});

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -200,14 +201,14 @@ TEST_F(SessionBounds, NorDoesAViewerThatDials) {
 }
 
 /// Plays a sender up to the data connection. Returns the viewer's channel.
-std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(Listener& listener) {
+std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(Listener& listener, std::optional<bool> encrypt = {}) {
   AuthenticatedChannel viewer = authenticate_listener(accept(listener), {.key = {}, .insecure = true});
   const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
   const Token token = Token::random();
   viewer.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
                                             .streams = {{"test", 0, Delivery::latest, "", false}},
                                             .links = {LinkKind::tcp},
-                                            .encrypt = {}}));
+                                            .encrypt = encrypt}));
   read_choose(viewer.channel->receive(monotonic_ns() + timeout_ns));
   viewer.channel->send(to_json(ConnectMessage{.token = token.hex()}));
   AcceptedSocket data = accept(listener);
@@ -253,6 +254,31 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   sender.join();
   EXPECT_NE(why.find("did not finish the handshake in time"), std::string::npos) << why;
   EXPECT_GT(said, 1);
+}
+
+/// An older sender would not refuse it itself.
+TEST_F(SessionBounds, AViewerThatWantsItsDataEncryptedAsksForAKeyItself) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const HostPort to{.host = "127.0.0.1", .port = listener.port()};
+  std::thread sender([&] {
+    try {
+      set_up_link(listener, false);
+    } catch (const Error&) {
+      return;  // the viewer has refused
+    }
+  });
+  ViewerPreferences preferences = over_tcp();
+  preferences.parameters.encrypts = true;
+  std::string why;
+  try {
+    const ViewerSession session(
+        authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, preferences);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  sender.join();
+  EXPECT_NE(why.find("--encrypt needs a key"), std::string::npos) << why;
 }
 
 /// A sender on another machine: its clock is `ahead_ns` ahead. It holds back all its answers but the one with number

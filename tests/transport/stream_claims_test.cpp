@@ -186,6 +186,15 @@ TEST_F(StreamClaims, AreCheckedWhenTheyArePublished) {
   EXPECT_EQ(stream_.slots_in_use(), 1U) << "the viewer's";
 }
 
+TEST(StreamOfOneViewer, OffersFramesInFilesAsSuch) {
+  Stream stream({.name = "test", .max_viewers = 1});
+  stream.begin_epoch(format);
+  const ReadyViewer viewer(stream, Delivery::latest);
+  EXPECT_TRUE(stream.publish(std::move(*stream.claim()), {.file = {.fd = 7}}));
+  EXPECT_TRUE(stream.publish(std::move(*stream.claim()), {}));
+  EXPECT_EQ(viewer.link.files, (std::vector<int>{7, -1}));
+}
+
 TEST(StreamOptionsTest, OutOfRangeAreRefused) {
   expect_error([] { const Stream stream({.max_viewers = max_stream_viewers + 1}); }, "65 viewers");
   Stream stream({.name = "test"});
