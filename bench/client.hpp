@@ -123,7 +123,7 @@ ServerConnection connect_to_server(const RowContext& context);
 /// A client's results so far, and the rows that it left out. Main thread.
 class Results {
  public:
-  /// `may_leave_out`: the user did not ask for RDMA by name, so rows without RDMA may be left out.
+  /// `may_leave_out`: the user named no transport, so rows may be left out whose transport this machine lacks.
   Results(std::vector<RowPlan> plans, bool may_leave_out);
 
   [[nodiscard]] const std::vector<RowPlan>& plans() const noexcept { return plans_; }

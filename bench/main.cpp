@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -216,16 +217,29 @@ ExitStatus run_client(const BenchOptions& options) {
 /// Under a preloaded stack: without threads, signals and descriptors of its own. Ctrl-C ends it at once.
 ExitStatus run_plain(const BenchOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
+  if (::getauxval(AT_SECURE) != 0) {
+    say("warning: this program has capabilities (setcap), so the system ignores LD_PRELOAD; preload into a copy of it");
+  }
   if (options.endpoint.listen) {
     serve_plain_rows(*options.endpoint.listen);
   }
   Results results(plan_rows(options, transports_here(options)), false);
-  for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
-    for (std::size_t i = 0; i < results.plans().size(); ++i) {
-      results.add(i, measure_plain_row(results.plans()[i], *options.endpoint.dial));
+  std::optional<Error> fault;
+  try {
+    for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+      for (std::size_t i = 0; i < results.plans().size(); ++i) {
+        results.add(i, measure_plain_row(results.plans()[i], *options.endpoint.dial));
+      }
     }
+  } catch (const Error& error) {
+    fault = error;
   }
-  print(results, options);
+  if (!results.rows().empty()) {
+    print(results, options);
+  }
+  if (fault) {
+    throw Error(*fault);
+  }
   return ExitStatus::ok;
 }
 

@@ -90,14 +90,17 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       ->type_name("N");
   app.add_option("--duration", raw.duration, "longest time of each row (default 1s; with --count: no limit)")
       ->type_name("TIME");
-  app.add_option("--slots", raw.slots, "messages in flight (default 4 to 64, by size)")->type_name("N");
+  app.add_option("--slots", raw.slots, "messages in flight (default 4 to 64, by size; over XDP and UDP 1024 frames)")
+      ->type_name("N");
   app.add_option("--rate", raw.rate,
                  "messages per second in latency rows (default 0: send the next when the last was received)")
       ->type_name("N");
   app.add_option("--repeat", raw.repeats, "repeat every row N times, interleaved, and print medians (default 1)")
       ->type_name("N");
   auto* spin =
-      app.add_flag("--spin", raw.spin, "poll at both ends, one CPU core each (default: poll briefly, then sleep)");
+      app.add_flag("--spin", raw.spin,
+                   "poll at both ends, one CPU core each (default: poll briefly, then sleep; XDP and UDP sleep at "
+                   "once)");
   app.add_flag("--block", raw.block, "sleep at both ends as soon as nothing is there (default: poll briefly first)")
       ->excludes(spin);
   app.add_flag(
@@ -248,9 +251,8 @@ void read_frame_options(const RawOptions& raw, BenchOptions& options) {
   }
 }
 
-/// Of a numeric address.
 bool is_loopback_host(const std::string& host) {
-  return host == "::1" || host.starts_with("127.");
+  return host == "::1" || host == "localhost" || host.starts_with("127.");
 }
 
 void read_plain_options(const RawOptions& raw, BenchOptions& options) {
@@ -263,6 +265,9 @@ void read_plain_options(const RawOptions& raw, BenchOptions& options) {
       !is_loopback_host(options.endpoint.listen->host)) {
     throw Error::usage("--listen is " + quote(raw.listen) +
                        ", which lets other machines in, and --plain has no key; say --insecure, or take 127.0.0.1");
+  }
+  if (raw.plain && (options.endpoint.encrypt || raw.spin || raw.block || !raw.rate.empty() || !raw.interface.empty())) {
+    throw Error::usage("--plain knows no --encrypt, --spin, --block, --rate and --interface; leave them out");
   }
   if (raw.plain && !options.endpoint.dial && !options.endpoint.listen) {
     throw Error::usage(
@@ -281,6 +286,9 @@ void read_plain_options(const RawOptions& raw, BenchOptions& options) {
 void read_article_options(const RawOptions& raw, BenchOptions& options) {
   options.plot_file = raw.plot;
   if (!options.is_article) {
+    if (raw.host == "article") {
+      throw Error::usage("article has to be the first word: framewire bench article [OPTION]…");
+    }
     if (!raw.plot.empty()) {
       throw Error::usage("--plot is " + quote(raw.plot) + "; it goes with framewire bench article");
     }

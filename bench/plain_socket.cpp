@@ -68,8 +68,10 @@ void await(int socket, short events, const char* what) {
   }
 }
 
+/// A blocking send() waits until the stack has room for all. So it gets little at a time: a peer that stops is then
+/// found by poll(), unless the room that there was is less than this.
 void send_all(int socket, std::span<const std::byte> bytes) {
-  constexpr std::size_t most_at_once = std::size_t{1} << 20;
+  constexpr std::size_t most_at_once = std::size_t{64} * 1024;
   while (!bytes.empty()) {
     await(socket, POLLOUT, "read");
     const ssize_t sent = ::send(socket, bytes.data(), std::min(bytes.size(), most_at_once), 0);

@@ -56,6 +56,7 @@ std::vector<RowPlan> plan_rows_of_frames(const BenchOptions& options, const std:
   const auto add = [&](const char* transport, XdpMode mode, std::uint32_t batch, const std::string& label) {
     RowPlan row = plan_row(options, transport, operation, bytes);
     row.is_over_veth = is_over_veth;
+    row.wait = row.has_frames() && row.wait == WaitMode::adaptive ? WaitMode::block : row.wait;
     row.interface = options.interface;
     row.mode = mode;
     row.batch = batch;

@@ -126,7 +126,9 @@ class Diagram {
         decades_.take(point.value);
       }
     }
-    decades_.last = std::max(decades_.last, decades_.first + 1);
+    if (most_bytes_ > 0) {
+      decades_.last = std::max(decades_.last, decades_.first + 1);
+    }
   }
 
   [[nodiscard]] std::string draw() const {

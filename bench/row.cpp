@@ -84,6 +84,9 @@ Json row_json(const RowResult& row) {
   if (!row.plan.label.empty()) {
     json["label"] = row.plan.label;
   }
+  if (row.plan.is_for_plot) {
+    json["is_for_plot"] = true;
+  }
   return json;
 }
 

@@ -79,6 +79,9 @@ nlohmann::json message_of(const char* type) {
 
 FileDescriptor tcp_socket() {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) {
+    throw Error::from_errno("make a socket", errno);
+  }
   set_tcp_options(socket.get(), TcpScope::anywhere);
   return socket;
 }
@@ -124,11 +127,15 @@ RowResult send_over_tcp(const RowPlan& plan, const ServerConnection& server) {
 }
 
 void receive_over_tcp(const RowPlan& plan, const FileDescriptor& listener, MessageChannel& channel) {
-  SocketReceiver receiver(plan);
+  SocketReceiver receiver(plan);  // has its memory before the client begins
+  channel.send(message_of("ready"));
   if (!wait_for(listener.get(), POLLIN, monotonic_ns() + other_end_timeout_ns)) {
     throw Error::lost_peer("the row's client did not connect");
   }
   const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.valid()) {
+    throw Error::from_errno("accept over a virtual Ethernet cable", errno);
+  }
   set_up_plain_socket(socket.get());
   const SocketReport report = receiver.receive(socket.get(), [&] { static_cast<void>(channel.try_receive()); });
   channel.send(result_message(side_result_to_json({.count = report.count,
@@ -145,12 +152,9 @@ void serve_row(const RowPlan& plan, MessageChannel& channel) {
     receive_xdp_row(plan, channel, no_peer_timeout);
   } else if (plan.transport == udp_transport) {
     UdpPort port = udp_port_of(plan, server_end);
-    channel.send(message_of("ready"));
     receive_row_of_frames(plan, port, port.payload_bytes(), channel, no_peer_timeout);
   } else {
-    const FileDescriptor listener = tcp_listener();
-    channel.send(message_of("ready"));
-    receive_over_tcp(plan, listener, channel);
+    receive_over_tcp(plan, tcp_listener(), channel);
   }
 }
 
@@ -184,6 +188,14 @@ void serve_rows(MessageChannel& channel) {
   }
 }
 
+void tell(MessageChannel& channel, const nlohmann::json& message) noexcept {
+  try {
+    channel.send(message);
+  } catch (const std::exception&) {
+    ::_exit(1);  // the client has gone
+  }
+}
+
 [[noreturn]] void be_server(FileDescriptor control, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "veth-server");  // in top and ps
@@ -193,12 +205,10 @@ void serve_rows(MessageChannel& channel) {
   const auto channel = channel_over(std::move(control));
   try {
     serve_rows(*channel);
-  } catch (const std::exception& error) {
-    try {
-      channel->send(fault_message(error.what()));
-    } catch (const std::exception&) {
-      ::_exit(1);  // the client has gone
-    }
+  } catch (const Error& error) {
+    tell(*channel, error.status() == ExitStatus::refused ? refusal(error.what()) : fault_message(error.what()));
+  } catch (const std::exception& error) {  // no memory
+    tell(*channel, fault_message(error.what()));
   }
   channel->finish(monotonic_ns() + other_end_timeout_ns);
   ::_exit(0);

@@ -14,6 +14,7 @@
 #include "bench/xdp/capabilities.hpp"
 #include "bench/xdp/frame_rows.hpp"
 #include "bench/xdp/network_interface.hpp"
+#include "bench/xdp/veth_pair.hpp"
 #include "bench/xdp/xdp_port.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/socket_state.hpp"
@@ -34,7 +35,7 @@ FrameRowPlan frame_plan_of(const RowPlan& plan, std::size_t frame_bytes) {
           .touches_payload = plan.touches_payload};
 }
 
-NetworkInterface usable_interface(const std::string& name) {
+EthernetInterface usable_interface(const std::string& name) {
   require_capabilities(false);
   return find_interface(name);
 }
@@ -48,7 +49,9 @@ class XdpSide {
         own_{.mac = interface_.mac,
              .frame_bytes = port_.payload_bytes(),
              .row = row,
-             .is_zero_copy = port_.is_zero_copy()} {}
+             .is_zero_copy = port_.is_zero_copy()} {
+    await_carrier(interface_.name, monotonic_ns() + interface_timeout_ns);  // attaching a program resets some cards
+  }
 
   [[nodiscard]] const XdpEnd& own() const noexcept { return own_; }
   void set_peer(const XdpEnd& peer) noexcept {
@@ -59,15 +62,17 @@ class XdpSide {
   [[nodiscard]] std::size_t frame_bytes() const noexcept {
     return static_cast<std::size_t>(std::min(own_.frame_bytes, peer_.frame_bytes));
   }
-  /// "xdp generic/32 copy"
+  /// "xdp generic/32 copy"; "half zerocopy": at one end.
   [[nodiscard]] std::string label(const RowPlan& plan) const {
     const bool is_alike = own_.is_zero_copy == peer_.is_zero_copy;
-    return fmt::format("xdp {}/{} {}{}", name(plan.mode), plan.batch, is_alike ? "" : "half ",
-                       own_.is_zero_copy || peer_.is_zero_copy ? "zerocopy" : "copy");
+    return fmt::format("xdp {}/{} {}", name(plan.mode), plan.batch,
+                       !is_alike           ? "half zerocopy"
+                       : own_.is_zero_copy ? "zerocopy"
+                                           : "copy");
   }
 
  private:
-  NetworkInterface interface_;
+  EthernetInterface interface_;
   XdpPort port_;
   XdpEnd own_, peer_;
 };
@@ -107,6 +112,7 @@ RowResult send_xdp_row(const RowPlan& plan, const ServerConnection& server, cons
     side.emplace(plan, peer.row);
     side->set_peer(peer);
     server.channel().send(xdp_end_message(side->own()));
+    expect(server.receive(), "ready");
   } catch (const Error& error) {
     throw CannotBegin(error);
   }
@@ -127,15 +133,16 @@ RowResult measure_xdp_row(const RowPlan& plan, const RowContext& context) {
 SideResult receive_row_of_frames(const RowPlan& plan, FramePort& port, std::size_t frame_bytes, MessageChannel& channel,
                                  std::int64_t peer_timeout_ns) {
   const FrameRowPlan frame_plan = frame_plan_of(plan, frame_bytes);
-  const std::int64_t ready_ns = monotonic_ns();
-  const FramesReceived got = FrameReceiver(port, frame_plan).receive([&] {
+  FrameReceiver receiver(port, frame_plan);  // has its memory before the client begins
+  channel.send({{"type", "ready"}});
+  const FramesReceived got = receiver.receive([&] {
     static_cast<void>(channel.try_receive());  // throws when the client has closed
     if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
       throw Error::lost_peer("the client's host does not answer");
     }
     return false;
   });
-  const std::int64_t begin_ns = plan.is_remote ? ready_ns : got.begin_ns;
+  const std::int64_t begin_ns = plan.is_remote ? got.ready_ns : got.begin_ns;
   SideResult result{.count = got.messages,
                     .seconds = got.messages > 0 ? static_cast<double>(got.last_ns - begin_ns) / 1e9 : 0,
                     .cpu_seconds = static_cast<double>(got.cpu_ns) / 1e9,
@@ -146,8 +153,24 @@ SideResult receive_row_of_frames(const RowPlan& plan, FramePort& port, std::size
   return result;
 }
 
+namespace {
+
+/// Tells the client of what this machine or this user is without.
+XdpSide make_server_side(const RowPlan& plan, MessageChannel& channel) {
+  try {
+    return {plan, std::random_device{}()};
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::refused) {
+      refuse(channel, std::string("the server: ") + error.what());
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 SideResult receive_xdp_row(const RowPlan& plan, MessageChannel& channel, std::int64_t peer_timeout_ns) {
-  XdpSide side(plan, std::random_device{}());
+  XdpSide side = make_server_side(plan, channel);
   channel.send(xdp_end_message(side.own()));
   side.set_peer(read_xdp_end_message(channel.receive(monotonic_ns() + interface_timeout_ns)));
   return receive_row_of_frames(plan, side.port(), side.frame_bytes(), channel, peer_timeout_ns);
@@ -156,6 +179,9 @@ SideResult receive_xdp_row(const RowPlan& plan, MessageChannel& channel, std::in
 void serve_xdp_row(const nlohmann::json& request, MessageChannel& channel, const EndpointOptions& endpoint,
                    const std::string& interface, bool prints) {
   RowPlan plan = read_xdp_message(request);
+  if (endpoint.encrypt) {
+    refuse(channel, "the server takes no frames by XDP: its --encrypt does not allow them");
+  }
   if (interface.empty()) {
     refuse(channel, "the server takes no frames by XDP; start it with --interface NAME");
   }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/capability.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -29,11 +31,22 @@ struct Capability {
 };
 
 constexpr std::array capabilities{
-    Capability{CAP_NET_ADMIN, "cap_net_admin"}, Capability{CAP_NET_RAW, "cap_net_raw"}, Capability{CAP_BPF, "cap_bpf"},
-    Capability{CAP_IPC_LOCK, "cap_ipc_lock"},  // the limit on locked memory is 8 MiB on most machines
+    Capability{CAP_NET_ADMIN, "cap_net_admin"},
+    Capability{CAP_NET_RAW, "cap_net_raw"},
+    Capability{CAP_BPF, "cap_bpf"},
+    Capability{CAP_IPC_LOCK, "cap_ipc_lock"},
     Capability{CAP_SYS_ADMIN, "cap_sys_admin"},
 };
-constexpr int only_for_cables = CAP_SYS_ADMIN;
+/// Of the XDP sockets at both ends of a cable. The usual limit on locked memory is 8 MiB.
+constexpr rlim_t locked_bytes = rlim_t{32} << 20;
+
+bool is_needed(const Capability& capability, bool makes_cable) noexcept {
+  if (capability.number == CAP_IPC_LOCK) {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur < locked_bytes;
+  }
+  return makes_cable || capability.number != CAP_SYS_ADMIN;
+}
 
 /// The effective ones of the calling thread, a bit each.
 std::uint64_t effective() noexcept {
@@ -53,8 +66,7 @@ void require_capabilities(bool makes_cable) {
   std::vector<std::string_view> missing;
   for (const Capability& one : capabilities) {
     all.push_back(one.name);
-    const bool is_needed = makes_cable || one.number != only_for_cables;
-    if (is_needed && (own >> one.number & 1) == 0) {
+    if (is_needed(one, makes_cable) && (own >> one.number & 1) == 0) {
       missing.push_back(one.name);
     }
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -35,6 +36,7 @@ constexpr std::uint64_t most_assemblies = 64;
 constexpr std::int64_t probe_after_ns = 50 * ns_per_ms;
 constexpr std::int64_t lost_after_ns = 5 * ns_per_s;
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
+constexpr int frames_between_looks = 64;  // at the clock
 
 /// Of a frame, for its part of a message.
 std::uint64_t room_bytes(const FrameRowPlan& plan) noexcept {
@@ -94,22 +96,28 @@ FrameReceiver::FrameReceiver(FramePort& port, const FrameRowPlan& plan)
 FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   std::int64_t next_poll_ns = 0;
-  while (!is_over_) {
+  result_.ready_ns = monotonic_ns();
+  for (int since_look = 0; !is_over_;) {
     const auto frame = port_.receive();
-    if (frame.size() >= sizeof(RowFrameHeader)) {
+    const bool has_come = frame.size() >= sizeof(RowFrameHeader);
+    if (has_come) {
       RowFrameHeader header;
-      std::memcpy(static_cast<void*>(&header), frame.data(), sizeof header);
+      std::memcpy(&header, frame.data(), sizeof header);
       take(header, frame.subspan(sizeof header));
-      continue;
-    }
-    if (next_frame_ != credited_) {
+      if (++since_look < frames_between_looks) {
+        continue;
+      }
+    } else if (next_frame_ != credited_) {
       send_credit(credit_kind);  // nothing more has arrived
     }
+    since_look = 0;
     if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_poll_ns) {
       poll();
       next_poll_ns = now_ns + poll_interval_ns;
     }
-    port_.wait(next_poll_ns);
+    if (!has_come) {
+      port_.wait(next_poll_ns);
+    }
   }
   result_.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   return result_;
@@ -126,11 +134,13 @@ void FrameReceiver::take(const RowFrameHeader& header, std::span<const std::byte
       return;
     case probe_kind:
       next_frame_ = std::max(next_frame_, header.frame);
-      return send_credit(credit_kind);
+      send_credit(credit_kind);
+      result_.ready_ns = next_frame_ == 0 ? monotonic_ns() : result_.ready_ns;
+      return;
     case end_kind:
       is_over_ = true;
       next_frame_ = std::max(next_frame_, header.frame);
-      result_.frames_lost = next_frame_ - frames_received_;
+      result_.frames_lost = next_frame_ - std::min(next_frame_, frames_received_);
       return send_credit(end_kind);
     default:
       throw Error::failed("a frame of kind " + std::to_string(header.kind) + " came, which is unknown");
@@ -148,9 +158,20 @@ void FrameReceiver::take_data(const RowFrameHeader& header, std::span<const std:
   }
   const std::size_t index = message % assemblies_.size();
   Assembly& assembly = assemblies_[index];
-  if (assembly.message != message) {
-    assembly = {.message = message, .frames = 0};
+  const bool is_first = assembly.message == UINT64_MAX;
+  if (!is_first && message < assembly.message) {
+    return;  // so late that its place is another's; it counts as lost
   }
+  if (assembly.message != message) {
+    assembly.message = message;
+    assembly.frames = 0;
+    assembly.has_come.assign(frames_per_message_, false);
+  }
+  const std::size_t fragment = header.frame % frames_per_message_;
+  if (assembly.has_come[fragment]) {
+    return;  // a network may deliver a frame twice
+  }
+  assembly.has_come[fragment] = true;
   const auto memory = block_->bytes().subspan(index * plan_.message_bytes, plan_.message_bytes);
   std::memcpy(memory.data() + offset, payload.data(), expected);
   ++frames_received_;
@@ -193,6 +214,7 @@ FrameSender::FrameSender(FramePort& port, const FrameRowPlan& plan)
 
 FramesSent FrameSender::send(const std::function<bool(std::uint64_t, std::int64_t)>& is_over,
                              const PollFrameRow& poll) {
+  await_receiver(poll);
   FramesSent sent{.begin_ns = monotonic_ns()};
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   for (std::int64_t now_ns = sent.begin_ns; !is_over(sent.messages, now_ns - sent.begin_ns); ++sent.messages) {
@@ -202,9 +224,11 @@ FramesSent FrameSender::send(const std::function<bool(std::uint64_t, std::int64_
     }
     send_message(sent.messages, poll);
     if (plan_.is_latency) {
-      await_credits(frames_sent_, poll);
+      const bool came_by_itself = await_credits(frames_sent_, poll);
       const std::int64_t before_ns = std::exchange(now_ns, monotonic_ns());
-      sent.round_trip_halves.add((now_ns - before_ns) / 2);
+      if (came_by_itself) {  // else a frame was lost, and this is no round trip
+        sent.round_trip_halves.add((now_ns - before_ns) / 2);
+      }
     } else {
       now_ns = monotonic_ns();
     }
@@ -264,7 +288,26 @@ std::span<std::byte> FrameSender::next_place(const PollFrameRow& poll) {
       return place;
     }
     flush();
+    look(poll);
+  }
+}
+
+void FrameSender::look(const PollFrameRow& poll) {
+  if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_poll_ns_) {
+    next_poll_ns_ = now_ns + poll_interval_ns;
     go_on(poll);
+  }
+}
+
+/// An interface may come up only now: attaching a program resets some cards.
+void FrameSender::await_receiver(const PollFrameRow& poll) {
+  for (const std::int64_t give_up_ns = monotonic_ns() + lost_after_ns; !was_answered_; look(poll)) {
+    if (monotonic_ns() >= give_up_ns) {
+      throw no_answer();
+    }
+    send_short(probe_kind);
+    port_.wait(monotonic_ns() + probe_after_ns);
+    take_credits();
   }
 }
 
@@ -274,7 +317,8 @@ void FrameSender::flush() {
 }
 
 /// Until so many frames are credited in all.
-void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) {
+bool FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) {
+  bool came_by_itself = true;
   flush();
   take_credits();
   std::int64_t heard_ns = monotonic_ns();
@@ -282,16 +326,18 @@ void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) 
     const std::uint64_t before = frames_credited_;
     port_.wait(monotonic_ns() + probe_after_ns);
     take_credits();
+    look(poll);
     if (frames_credited_ != before) {
       heard_ns = monotonic_ns();
       continue;
     }
-    go_on(poll);
+    came_by_itself = false;
     send_short(probe_kind);
     if (monotonic_ns() - heard_ns > lost_after_ns) {
       throw no_answer();
     }
   }
+  return came_by_itself;
 }
 
 void FrameSender::take_credits() {
@@ -302,6 +348,7 @@ void FrameSender::take_credits() {
     }
     RowFrameHeader header;
     std::memcpy(&header, frame.data(), sizeof header);
+    was_answered_ = true;
     end_was_answered_ = end_was_answered_ || header.kind == end_kind;
     frames_credited_ = std::max(frames_credited_, std::min(header.frame, frames_sent_));
   }

@@ -31,13 +31,14 @@ struct FrameRowPlan {
   bool touches_payload = false;  // the sender stamps every message, and the receiver checks every byte
 };
 
-/// Both sides call it a few times a second. Returns whether the other side has told, beside the frames, that the row is
-/// over. Throws when it must end.
+/// Both sides call it about ten times a second. Returns whether the other side has told, beside the frames, that the
+/// row is over. Throws when it must end.
 using PollFrameRow = std::function<bool()>;
 
 struct FramesReceived {
   std::uint64_t messages = 0;  // whole ones
   std::uint64_t frames_lost = 0;
+  std::int64_t ready_ns = 0;  // when the sender was told last that it may begin
   std::int64_t begin_ns = 0;  // when the first message was begun, by the sender's clock
   std::int64_t last_ns = 0;   // when the last one had arrived
   std::int64_t cpu_ns = 0;
@@ -59,6 +60,7 @@ class FrameReceiver {
   struct Assembly {
     std::uint64_t message = UINT64_MAX;  // its number; none at first
     std::uint64_t frames = 0;
+    std::vector<bool> has_come;  // each of them
   };
   void take(const RowFrameHeader& header, std::span<const std::byte> payload);
   void take_data(const RowFrameHeader& header, std::span<const std::byte> payload);
@@ -90,13 +92,17 @@ class FrameSender {
  public:
   FrameSender(FramePort& port, const FrameRowPlan& plan);
 
-  /// Sends messages until `is_over(sent, elapsed_ns)`, waits for their credits, and tells the receiver that it is over.
+  /// Asks until the receiver answers. Then begins, sends messages until `is_over(sent, elapsed_ns)`, waits for their
+  /// credits, and tells the receiver that it is over.
   /// Throws Error (lost_peer) when no credit or answer comes, and what `poll` and `is_over` throw.
   FramesSent send(const std::function<bool(std::uint64_t, std::int64_t)>& is_over, const PollFrameRow& poll);
 
  private:
   void send_message(std::uint64_t number, const PollFrameRow& poll);
-  void await_credits(std::uint64_t frames, const PollFrameRow& poll);
+  void await_receiver(const PollFrameRow& poll);
+  /// Returns whether all came without being asked for.
+  bool await_credits(std::uint64_t frames, const PollFrameRow& poll);
+  void look(const PollFrameRow& poll);
   void take_credits();
   std::span<std::byte> next_place(const PollFrameRow& poll);
   void flush();
@@ -111,7 +117,9 @@ class FrameSender {
   std::uint64_t frames_sent_ = 0;
   std::uint64_t frames_credited_ = 0;
   std::uint32_t frames_queued_ = 0;
+  bool was_answered_ = false;
   bool end_was_answered_ = false;
+  std::int64_t next_poll_ns_ = 0;
 };
 
 }  // namespace framewire

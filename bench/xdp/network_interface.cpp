@@ -29,8 +29,8 @@ ifreq ask(const FileDescriptor& socket, const std::string& name, unsigned long w
 
 }  // namespace
 
-NetworkInterface find_interface(const std::string& name) {
-  NetworkInterface interface { .name = name };
+EthernetInterface find_interface(const std::string& name) {
+  EthernetInterface interface { .name = name };
   interface.index = name.size() < IFNAMSIZ ? ::if_nametoindex(name.c_str()) : 0;
   if (interface.index == 0) {
     throw Error::failed("there is no network interface " + quote(name) + "; 'ip link' lists them");

@@ -10,7 +10,7 @@ namespace framewire {
 
 using MacAddress = std::array<std::byte, 6>;
 
-struct NetworkInterface {
+struct EthernetInterface {
   std::string name;
   std::uint32_t index = 0;
   MacAddress mac{};
@@ -19,6 +19,6 @@ struct NetworkInterface {
 
 /// Looks it up in the calling thread's network namespace. Throws Error (failed): there is none, it is down, or it is no
 /// Ethernet.
-NetworkInterface find_interface(const std::string& name);
+EthernetInterface find_interface(const std::string& name);
 
 }  // namespace framewire

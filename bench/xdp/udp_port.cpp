@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -18,6 +19,8 @@ namespace {
 constexpr std::uint32_t headers_bytes = 20 + 8;  // IPv4's and UDP's
 /// For the frames that can be on their way; the kernel counts more than twice their bytes.
 constexpr int buffer_bytes = 8 << 20;
+
+constexpr std::int64_t longest_send_ns = 5 * ns_per_s;
 
 sockaddr_in ipv4_address(const std::string& text, std::uint16_t port) {
   sockaddr_in address{};
@@ -47,6 +50,9 @@ UdpPort::UdpPort(const std::string& own, const std::string& peer, std::uint16_t 
       socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
       to_send_(batch, payload_bytes_),
       arrived_(batch, payload_bytes_) {
+  if (!socket_.valid()) {
+    throw Error::from_errno("make a UDP socket", errno);
+  }
   const sockaddr_in here = ipv4_address(own, port);
   const sockaddr_in there = ipv4_address(peer, port);
   // Beyond the limit of the machine, which a namespace's owner may pass.
@@ -73,11 +79,15 @@ void UdpPort::queue(std::size_t bytes) noexcept {
 }
 
 void UdpPort::send_queued() {
+  const std::int64_t give_up_ns = monotonic_ns() + longest_send_ns;
   for (std::size_t done = 0; done < to_send_.used;) {
     const int sent =
         ::sendmmsg(socket_.get(), &to_send_.messages[done], static_cast<unsigned>(to_send_.used - done), MSG_DONTWAIT);
     if (sent > 0) {
       done += static_cast<std::size_t>(sent);
+    } else if (monotonic_ns() >= give_up_ns) {
+      throw Error::lost_peer("the kernel has taken no datagram for " + std::to_string(longest_send_ns / ns_per_s) +
+                             " s");
     } else if (errno == EAGAIN) {
       wait_for(socket_.get(), POLLOUT, monotonic_ns() + 100 * ns_per_ms);
     } else if (errno != EINTR && errno != ECONNREFUSED && errno != ENOBUFS) {

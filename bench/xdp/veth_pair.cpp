@@ -103,11 +103,18 @@ ifreq request_for(const std::string& name) {
   return request;
 }
 
+/// What a kernel or a container can be without is no fault of this machine.
+Error lacking(const char* what, int error_number) {
+  const Error error = Error::from_errno(what, error_number);
+  const bool is_lacking = error_number == EOPNOTSUPP || error_number == EPERM || error_number == ENOSYS;
+  return is_lacking ? Error::refused(error.what()) : error;
+}
+
 }  // namespace
 
 void enter_new_network_namespace() {
   if (::unshare(CLONE_NEWNET) != 0) {
-    throw Error::from_errno("make a network namespace", errno);
+    throw lacking("make a network namespace", errno);
   }
 }
 
@@ -142,7 +149,7 @@ void make_veth_pair(pid_t server) {
     });
   });
   if (const int error_number = request.send(); error_number != 0) {
-    throw Error::from_errno("make a pair of virtual Ethernet interfaces (veth)", error_number);
+    throw lacking("make a pair of virtual Ethernet interfaces (veth)", error_number);
   }
 }
 
@@ -171,7 +178,7 @@ void await_carrier(const std::string& name, std::int64_t deadline_ns) {
       return;
     }
     if (monotonic_ns() >= deadline_ns) {
-      throw Error::failed("the other end of " + quote(name) + " did not come up");
+      throw Error::failed("the interface " + quote(name) + " has no carrier; is the other end of its cable up?");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

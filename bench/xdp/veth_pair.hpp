@@ -17,7 +17,7 @@ inline constexpr const char* veth_client_address = "169.254.77.1";  // link-loca
 inline constexpr const char* veth_server_address = "169.254.77.2";
 
 /// Moves the calling thread into a new network namespace without a name. The kernel removes the namespace, and what is
-/// in it, with its last thread and descriptor, however they end. Throws Error: CAP_SYS_ADMIN is missing.
+/// in it, with its last thread and descriptor, however they end. Throws Error (refused: it is not allowed here).
 void enter_new_network_namespace();
 /// The calling thread's. Throws Error.
 FileDescriptor this_network_namespace();
@@ -25,13 +25,13 @@ FileDescriptor this_network_namespace();
 void enter_network_namespace(const FileDescriptor& network_namespace);
 
 /// Makes the pair: the client's end in the calling thread's namespace, the server's in that of the process `server`.
-/// Either end disappears with the other. Throws Error.
+/// Either end disappears with the other. Throws Error (refused: this kernel has none).
 void make_veth_pair(pid_t server);
 
 /// Gives the interface of the calling thread's namespace its address, and brings it up. Throws Error.
 void bring_up(const std::string& name, const std::string& address);
 
-/// Until the other end is up, too. Throws Error (failed) at the deadline.
+/// Until the interface has a carrier: veth, once the other end is up, too. Throws Error (failed) at the deadline.
 void await_carrier(const std::string& name, std::int64_t deadline_ns);
 
 }  // namespace framewire

@@ -27,12 +27,24 @@ constexpr std::uint32_t frames_each_way = 2048;
 constexpr std::uint32_t first_queue = 0;
 constexpr std::uint32_t headroom_bytes = 256;  // XDP_PACKET_HEADROOM, which the kernel keeps before what arrives
 constexpr std::size_t header_bytes = 14 + sizeof(std::uint32_t);  // Ethernet's, and the number of the row
+constexpr int most_refusals = 1000;  // of the kernel to take frames, which its queue has no room for
 /// A queue that another socket has just left is busy for a moment.
 constexpr std::int64_t longest_bind_ns = 2 * ns_per_s;
 
-std::size_t longest_payload_bytes(const NetworkInterface& interface) {
+std::size_t longest_payload_bytes(const EthernetInterface& interface) {
   const std::size_t longest_frame = std::min<std::size_t>(interface.mtu_bytes + 14, frame_bytes - headroom_bytes);
   return longest_frame - header_bytes;
+}
+
+FileDescriptor make_xdp_socket() {
+  FileDescriptor made(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
+  if (!made.valid() && errno == EAFNOSUPPORT) {
+    throw Error::refused("this kernel has no XDP sockets (CONFIG_XDP_SOCKETS)");
+  }
+  if (!made.valid()) {
+    throw Error::from_errno("make an XDP socket", errno);
+  }
+  return made;
 }
 
 void set_option(int socket, int option, const void* value, socklen_t bytes, const char* what) {
@@ -110,15 +122,11 @@ bool XdpRing<Entry>::has_entry() noexcept {
 
 // ---- The port ----
 
-XdpPort::XdpPort(const NetworkInterface& interface, const XdpPortOptions& options)
+XdpPort::XdpPort(const EthernetInterface& interface, const XdpPortOptions& options)
     : options_(options),
       payload_bytes_(longest_payload_bytes(interface)),
       memory_(HostBlock::create("frames of an XDP socket", std::uint64_t{2} * frames_each_way * frame_bytes)),
-      socket_(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)),
-      program_(interface, options.mode, options.row) {
-  if (!socket_.valid()) {
-    throw Error::from_errno("make an XDP socket", errno);
-  }
+      socket_(make_xdp_socket()) {
   register_memory();
   make_rings();
   for (std::uint64_t i = 0; i < frames_each_way; ++i) {
@@ -132,8 +140,9 @@ XdpPort::XdpPort(const NetworkInterface& interface, const XdpPortOptions& option
   const std::uint32_t row = htonl(options.row);
   std::memcpy(header_.data() + 12, &ethertype, sizeof ethertype);
   std::memcpy(header_.data() + 14, &row, sizeof row);
+  program_.emplace(interface, options.mode, options.row);  // drivers give zero copy to an interface with a program
   bind_to(interface.index);
-  program_.set_socket(first_queue, socket_.get());
+  program_->set_socket(first_queue, socket_.get());
 }
 
 XdpPort::~XdpPort() = default;
@@ -158,7 +167,7 @@ void XdpPort::make_rings() {
   xdp_mmap_offsets offsets{};
   socklen_t bytes = sizeof offsets;
   if (::getsockopt(socket_.get(), SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &bytes) != 0 || bytes != sizeof offsets) {
-    throw Error::failed("this kernel's XDP sockets are too old; Linux 5.4 or newer is needed");
+    throw Error::failed("this kernel's XDP sockets are too old; Linux 5.9 or newer is needed");
   }
   fill_ = {socket_.get(), offsets.fr, XDP_UMEM_PGOFF_FILL_RING, entries};
   completion_ = {socket_.get(), offsets.cr, XDP_UMEM_PGOFF_COMPLETION_RING, entries};
@@ -166,7 +175,8 @@ void XdpPort::make_rings() {
   sent_ = {socket_.get(), offsets.tx, XDP_PGOFF_TX_RING, entries};
 }
 
-/// Asks for zero copy first.
+/// In native mode asks for zero copy first. A driver grants it only to its own program: in generic mode it would not
+/// send.
 void XdpPort::bind_to(std::uint32_t interface_index) {
   sockaddr_xdp address{};
   address.sxdp_family = AF_XDP;
@@ -175,6 +185,9 @@ void XdpPort::bind_to(std::uint32_t interface_index) {
   const std::int64_t give_up_ns = monotonic_ns() + longest_bind_ns;
   for (;;) {
     for (const int how : {XDP_ZEROCOPY, XDP_COPY}) {
+      if (how == XDP_ZEROCOPY && options_.mode == XdpMode::generic) {
+        continue;
+      }
       address.sxdp_flags = static_cast<__u16>(how | XDP_USE_NEED_WAKEUP);
       if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         is_zero_copy_ = how == XDP_ZEROCOPY;
@@ -205,13 +218,15 @@ void XdpPort::queue(std::size_t bytes) noexcept {
   sent_.push({.addr = at, .len = static_cast<__u32>(header_bytes + bytes), .options = 0});
 }
 
-/// In copy mode one call takes at most 32 frames.
+/// In copy mode one call takes at most 32 frames. What the kernel does not take now goes with the next call.
 void XdpPort::send_queued() {
   sent_.publish();
-  while (sent_.left() > 0 && (is_zero_copy_ ? sent_.needs_wakeup() : true)) {
-    if (::sendto(socket_.get(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 && errno != EAGAIN && errno != EBUSY &&
-        errno != ENOBUFS && errno != EINTR) {
-      throw Error::from_errno("send over an XDP socket", errno);
+  for (int refusals = 0; sent_.left() > 0 && refusals < most_refusals && (!is_zero_copy_ || sent_.needs_wakeup());) {
+    if (::sendto(socket_.get(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
+      if (errno != EAGAIN && errno != EBUSY && errno != ENOBUFS && errno != EINTR) {
+        throw Error::from_errno("send over an XDP socket", errno);
+      }
+      ++refusals;
     }
     collect_sent();
     if (is_zero_copy_) {
@@ -255,11 +270,22 @@ void XdpPort::give_back() noexcept {
   fill_.publish();
 }
 
+void XdpPort::sleep_until_readable(std::int64_t deadline_ns) {
+  pollfd one{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+  wait_until({&one, 1}, deadline_ns);
+  if ((one.revents & POLLERR) != 0) {
+    int error_number = 0;
+    socklen_t bytes = sizeof error_number;
+    ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error_number, &bytes);
+    throw Error::lost_peer("the interface of an XDP socket went down or away: " + errno_text(error_number));
+  }
+}
+
 void XdpPort::wait(std::int64_t deadline_ns) {
   give_back();
   while (!received_.has_entry() && monotonic_ns() < deadline_ns) {
     if (!options_.spins) {
-      wait_for(socket_.get(), POLLIN, deadline_ns);
+      sleep_until_readable(deadline_ns);
     } else if (fill_.needs_wakeup()) {
       ::recvfrom(socket_.get(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
     }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,8 +69,9 @@ struct XdpPortOptions {
 /// Sends to one other end, and takes what it sends.
 class XdpPort final : public FramePort {
  public:
-  /// Attaches to the interface's first queue. Throws Error: see XdpProgram, and for memory that may not be locked.
-  XdpPort(const NetworkInterface& interface, const XdpPortOptions& options);
+  /// Attaches to the interface's first queue. Throws Error: see XdpProgram, and for memory that may not be locked;
+  /// refused: this kernel has no such sockets.
+  XdpPort(const EthernetInterface& interface, const XdpPortOptions& options);
   ~XdpPort() override;
 
   /// Before the first frame is sent.
@@ -89,6 +91,7 @@ class XdpPort final : public FramePort {
   void make_rings();
   void bind_to(std::uint32_t interface_index);
   void collect_sent() noexcept;
+  void sleep_until_readable(std::int64_t deadline_ns);
   void give_back() noexcept;
 
   const XdpPortOptions options_;
@@ -101,7 +104,7 @@ class XdpPort final : public FramePort {
   std::vector<std::uint64_t> consumed_;  // received frames that go back to the kernel together
   std::array<std::byte, 18> header_{};
   bool is_zero_copy_ = false;
-  XdpProgram program_;  // last: frames come once it runs
+  std::optional<XdpProgram> program_;  // last: frames come once it runs
 };
 
 }  // namespace framewire

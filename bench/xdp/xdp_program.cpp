@@ -9,9 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/system_files.hpp"
 #include "base/text.hpp"
 
 namespace framewire {
@@ -24,6 +28,7 @@ constexpr std::uint32_t ethertype_at = 12;
 /// Native mode wants a frame in one page, behind the headroom of XDP and before struct skb_shared_info (veth,
 /// virtio_net and others): 4096 - 256 - 320 bytes.
 constexpr std::uint32_t largest_native_mtu_bytes = 3520 - ethernet_header_bytes;
+constexpr std::uint32_t usual_mtu_bytes = 1500;
 
 int bpf(bpf_cmd command, bpf_attr& attributes) noexcept {
   return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes));
@@ -97,6 +102,12 @@ constexpr Program program_for(int map, std::uint32_t row) noexcept {
 
 // ---- Loading ----
 
+/// A system may forbid bpf() to everybody, or to programs in a container.
+Error bpf_error(const std::string& what, int error_number) {
+  const Error error = Error::from_errno(what, error_number);
+  return error_number == EPERM || error_number == ENOSYS ? Error::refused(error.what()) : error;
+}
+
 FileDescriptor make_map() {
   bpf_attr attributes{};
   attributes.map_type = BPF_MAP_TYPE_XSKMAP;
@@ -105,51 +116,71 @@ FileDescriptor make_map() {
   attributes.max_entries = max_queues;
   FileDescriptor map(bpf(BPF_MAP_CREATE, attributes));
   if (!map.valid()) {
-    throw Error::from_errno("make a map for XDP", errno);
+    throw bpf_error("make a map for XDP", errno);
   }
   return map;
 }
 
-FileDescriptor load_program(int map, std::uint32_t row) {
-  const Program program = program_for(map, row);
+int load(const Program& program, std::span<char> log) noexcept {
   static const char license[] = "Dual MIT/GPL";
-  std::array<char, 4096> log{};
   bpf_attr attributes{};
   attributes.prog_type = BPF_PROG_TYPE_XDP;
   attributes.expected_attach_type = BPF_XDP;
   attributes.insns = pointer(program.data());
-  attributes.insn_cnt = program.size();
+  attributes.insn_cnt = std::tuple_size_v<Program>;
   attributes.license = pointer(license);
-  attributes.log_buf = pointer(log.data());
-  attributes.log_size = log.size();
-  attributes.log_level = 1;
-  FileDescriptor loaded(bpf(BPF_PROG_LOAD, attributes));
-  if (!loaded.valid()) {
-    const Error error = Error::from_errno("load a program for XDP", errno);
-    throw log.front() == '\0' ? error : Error::failed(std::string(error.what()) + ": " + printable(log.data(), 300));
-  }
-  return loaded;
+  attributes.log_buf = log.empty() ? 0 : pointer(log.data());
+  attributes.log_size = static_cast<__u32>(log.size());
+  attributes.log_level = log.empty() ? 0 : 1;
+  return bpf(BPF_PROG_LOAD, attributes);
 }
 
-Error attach_error(const NetworkInterface& interface, XdpMode mode, int error_number) {
+/// Only if the kernel does not take it, it is asked for its reasons: a log that is too short would be an error, too.
+FileDescriptor load_program(int map, std::uint32_t row) {
+  const Program program = program_for(map, row);
+  FileDescriptor loaded(load(program, {}));
+  if (loaded.valid()) {
+    return loaded;
+  }
+  const Error error = bpf_error("load a program for XDP", errno);
+  std::vector<char> log(65536);
+  const FileDescriptor unused(load(program, log));
+  const std::string_view text = trimmed(log.data());
+  constexpr std::size_t last_bytes = 300;  // the reason is at the end
+  throw text.empty() ? error
+                     : Error::failed(std::string(error.what()) + ": " +
+                                     printable(text.substr(text.size() - std::min(text.size(), last_bytes))));
+}
+
+Error attach_error(const EthernetInterface& interface, XdpMode mode, int error_number) {
   const std::string what =
       "cannot take frames of " + quote(interface.name) + " by XDP in " + std::string(name(mode)) + " mode: ";
+  const std::string shorten = "ip link set dev " + interface.name + " mtu ";
   switch (error_number) {
     case EBUSY:
     case EEXIST:
       return Error::failed(what + "another XDP program is on it; 'ip link show dev " + interface.name + "' names it");
-    case ERANGE:
+    case ERANGE:  // veth, whose other end's MTU counts
       return Error::failed(what + "its MTU of " + std::to_string(interface.mtu_bytes) + " is too large; up to " +
-                           std::to_string(largest_native_mtu_bytes) + " works: ip link set dev " + interface.name +
-                           " mtu " + std::to_string(largest_native_mtu_bytes));
+                           std::to_string(largest_native_mtu_bytes) + " works: " + shorten +
+                           std::to_string(largest_native_mtu_bytes) + ", and the same at the other end");
+    case EINVAL:
     case EOPNOTSUPP:
-      return Error::refused(what + "its driver does not know that mode");
+      if (mode == XdpMode::native && interface.mtu_bytes > usual_mtu_bytes) {
+        return Error::failed(what + errno_text(error_number) + "; many drivers want a smaller MTU than " +
+                             std::to_string(interface.mtu_bytes) + " for it: " + shorten +
+                             std::to_string(usual_mtu_bytes));
+      }
+      return error_number == EOPNOTSUPP ? Error::refused(what + "its driver does not know that mode")
+                                        : Error::failed(what + errno_text(error_number));
+    case EPERM:
+      return Error::refused(what + errno_text(error_number));
     default:
       return Error::failed(what + errno_text(error_number));
   }
 }
 
-FileDescriptor attach(const NetworkInterface& interface, XdpMode mode, int program) {
+FileDescriptor attach(const EthernetInterface& interface, XdpMode mode, int program) {
   bpf_attr attributes{};
   attributes.link_create.prog_fd = static_cast<__u32>(program);
   attributes.link_create.target_ifindex = interface.index;
@@ -164,7 +195,7 @@ FileDescriptor attach(const NetworkInterface& interface, XdpMode mode, int progr
 
 }  // namespace
 
-XdpProgram::XdpProgram(const NetworkInterface& interface, XdpMode mode, std::uint32_t row)
+XdpProgram::XdpProgram(const EthernetInterface& interface, XdpMode mode, std::uint32_t row)
     : map_(make_map()),
       program_(load_program(map_.get(), htonl(row))),
       link_(attach(interface, mode, program_.get())) {}

@@ -18,7 +18,7 @@ class XdpProgram {
  public:
   /// `row`: the number behind the EtherType of the frames to take. Throws Error (failed): another program is there, the
   /// MTU is too large for native mode, or a capability is missing; refused: the driver does not know that mode.
-  XdpProgram(const NetworkInterface& interface, XdpMode mode, std::uint32_t row);
+  XdpProgram(const EthernetInterface& interface, XdpMode mode, std::uint32_t row);
 
   /// Frames that arrive at this queue go to this AF_XDP socket. Throws Error.
   void set_socket(std::uint32_t queue, int socket) const;

@@ -146,6 +146,10 @@ TEST(Plan, PlainSocketsHaveALabel) {
                                              {"big", "--label", "x"},
                                              {"big", "--plain", "--reverse"},
                                              {"big", "--plain", "--transport", "tcp"},
+                                             {"big", "--plain", "--spin"},
+                                             {"big", "--plain", "--encrypt"},
+                                             {"big", "--plain", "--rate", "5"},
+                                             {"--spin", "article"},
                                              {"article", "big", "--plain"}}) {
     EXPECT_THROW(parse(words), Error) << words.back();
   }
