@@ -74,6 +74,35 @@ struct RawOptions {
   bool is_verbose = false;
 };
 
+/// What is measured beside the links.
+void describe_other_technologies(CLI::App& app, RawOptions& raw) {
+  constexpr const char* group = "XDP, plain sockets and article";
+  app.add_option("--interface", raw.interface,
+                 "this end's network interface, of rows over XDP between two machines (default: a virtual Ethernet "
+                 "cable between two network namespaces of this machine)")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--xdp-mode", raw.modes,
+                 "where XDP's program runs: on the kernel's buffers or on the driver's (default generic,native)")
+      ->type_name("generic|native,…")
+      ->group(group);
+  app.add_option("--batch", raw.batches,
+                 "frames that rows over XDP and UDP hand to the kernel together (default 1,32; article: 32)")
+      ->type_name("N,…")
+      ->group(group);
+  app.add_flag(
+         "--plain", raw.plain,
+         "plain sockets by socket(), connect(), poll(), send() and recv() alone, in two processes; runs under any "
+         "stack that LD_PRELOAD puts in their place (default: with sendmsg(), and a control channel)")
+      ->group(group);
+  app.add_option("--label", raw.label, "the name of rows with --plain (default plain)")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--plot", raw.plot, "with article: write a plot of rates and latencies over sizes (SVG)")
+      ->type_name("FILE")
+      ->group(group);
+}
+
 void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("HOST[:PORT]", raw.host,
                  "the bench server, port 5290 unless given (default: run both ends on this machine)");
@@ -107,23 +136,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       "--touch", raw.touch,
       "write every byte of every message, and read it on arrival; for the verbs write and write_imm the receiver "
       "reads the last --slots messages at the end");
-  app.add_option("--interface", raw.interface,
-                 "this end's network interface, of rows over XDP between two machines (default: a virtual Ethernet "
-                 "cable between two network namespaces of this machine)")
-      ->type_name("NAME");
-  app.add_option("--xdp-mode", raw.modes,
-                 "where XDP's program runs: on the kernel's buffers or on the driver's (default generic,native)")
-      ->type_name("generic|native,…");
-  app.add_option("--batch", raw.batches,
-                 "frames that rows over XDP and UDP hand to the kernel together (default 1,32; article: 32)")
-      ->type_name("N,…");
-  app.add_flag(
-      "--plain", raw.plain,
-      "plain sockets by socket(), connect(), poll(), send() and recv() alone, in two processes; runs under any "
-      "stack that LD_PRELOAD puts in their place (default: with sendmsg(), and a control channel)");
-  app.add_option("--label", raw.label, "the name of rows with --plain (default plain)")->type_name("NAME");
-  app.add_option("--plot", raw.plot, "with article: write a plot of rates and latencies over sizes (SVG)")
-      ->type_name("FILE");
+  describe_other_technologies(app, raw);
   app.add_flag("--reverse", raw.reverse,
                "measure the links from the server to this end (default: from this end to the server)");
   app.add_flag(
