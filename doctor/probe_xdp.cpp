@@ -28,7 +28,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t answer_timeout_ns = ns_per_s;
+constexpr std::int64_t netlink_answer_timeout_ns = ns_per_s;
 constexpr std::size_t heads_bytes = sizeof(nlmsghdr) + sizeof(genlmsghdr);
 
 // Of linux/netdev.h, which is newer than the headers of many machines that have such a kernel.
@@ -75,7 +75,7 @@ bool send(const FileDescriptor& socket, std::vector<std::byte> request) {
 /// Empty when none comes.
 std::vector<std::byte> receive(const FileDescriptor& socket) {
   std::vector<std::byte> answer(32768);
-  const bool is_there = wait_for(socket.get(), POLLIN, monotonic_ns() + answer_timeout_ns);
+  const bool is_there = wait_for(socket.get(), POLLIN, monotonic_ns() + netlink_answer_timeout_ns);
   const ssize_t bytes = is_there ? ::recv(socket.get(), answer.data(), answer.size(), 0) : 0;
   answer.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   return answer;
