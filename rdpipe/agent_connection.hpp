@@ -33,6 +33,7 @@ class AgentConnection {
   /// Empty until the agent's hello.
   [[nodiscard]] const std::optional<HostAddresses>& facts() const noexcept { return facts_; }
   [[nodiscard]] const StageOutcome& outcome() const noexcept { return outcome_; }
+  void set_reader_closed(bool closed) noexcept { outcome_.reader_closed = closed; }
   /// Its stage is over and all of its processes have ended.
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
   /// Its process has ended.

@@ -260,6 +260,9 @@ void Pipeline::hear(AgentConnection& stage) {
       stage.heard(monotonic_ns());
       if (!stage.take(message)) {
         take_hop_message(message, stage.plan().number - 1);
+      } else if (text_in(message, "type") == "command_ended") {
+        // Had it been the reason, it would have been reported first. A reader that leaves later is no excuse.
+        stage.set_reader_closed(reader_closed(stage.plan().number - 1));
       }
     }
     if (!stage.lines().fault().empty()) {
@@ -380,10 +383,10 @@ bool Pipeline::reader_closed(std::size_t stage) const {
 }
 
 bool Pipeline::any_command_was_killed() const {
-  return std::ranges::any_of(stages_, [this](const auto& stage) {
+  return std::ranges::any_of(stages_, [](const auto& stage) {
     const StageOutcome& outcome = stage->outcome();
     return outcome.ending && !outcome.was_stopped && outcome.ending->signal != 0 &&
-           !(outcome.ending->signal == SIGPIPE && reader_closed(stage->plan().number - 1));
+           !(outcome.ending->signal == SIGPIPE && outcome.reader_closed);
   });
 }
 
@@ -457,9 +460,6 @@ int Pipeline::conclude() {
     outcome.stages.push_back(stage->outcome());
   }
   outcome.stages.resize(options_.stages.size());
-  for (std::size_t i = 0; i < outcome.stages.size(); ++i) {
-    outcome.stages[i].reader_closed = reader_closed(i);
-  }
   // If a command was killed, its neighbours' reports of that are not a second fault.
   if (fault_ && !(fault_->first <= Blame::loss && any_command_was_killed())) {
     outcome.fault = fault_->second;

@@ -16,7 +16,7 @@ inline constexpr int own_failure_status = 125;
 /// How one stage ended.
 struct StageOutcome {
   std::optional<ChildExit> ending{};  // of its command; nothing: no command, never run, or not reported
-  bool reader_closed = false;         // the reader of its output closed it
+  bool reader_closed = false;         // the reader of its output had closed it before
   bool was_stopped = false;           // because something else had failed: not the cause
 };
 
