@@ -1,7 +1,6 @@
 #include "bench/link_row.hpp"
 
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,7 +23,7 @@ struct Published {
 /// receiver has returned the last message: that is a round trip.
 Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
   const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
-  const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
+  const std::int64_t period_ns = plan.period_ns();
   const bool measures_latency = plan.operation == "latency";
   Published done;
   std::optional<ClaimedSlot> slot;
@@ -121,16 +120,6 @@ bool warm_up(Stream& stream, const RowPlan& plan) {
 }
 
 // ---- Measuring a link's row on the receiving side ----
-
-namespace {
-
-/// Reads every byte, so that memory which was only handed over is really fetched.
-std::uint64_t sum_of(std::span<const std::byte> payload) {
-  return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
-}
-
-}  // namespace
 
 void RowMeter::take(const ReceivedFrame& frame) {
   const FrameHeader& header = frame.header();

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "bench/child.hpp"
 #include "bench/client.hpp"
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
@@ -65,18 +65,11 @@ namespace {
 class ForkedServer {
  public:
   explicit ForkedServer(const BenchOptions& options);
-  /// Ends the process and waits until it is gone. The kernel ends it if this process is killed.
-  ~ForkedServer() {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
-  ForkedServer(const ForkedServer&) = delete;
-  ForkedServer& operator=(const ForkedServer&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
  private:
-  pid_t process_ = -1;
+  std::optional<Child> process_;  // the kernel ends it if this process is killed
   std::uint16_t port_ = 0;
 };
 
@@ -100,21 +93,17 @@ ForkedServer::ForkedServer(const BenchOptions& options) {
   FileDescriptor in(ends[0]);
   FileDescriptor out(ends[1]);
   const pid_t parent = ::getpid();
-  process_ = ::fork();
-  if (process_ < 0) {
+  const pid_t process = ::fork();
+  if (process < 0) {
     throw Error::from_errno("start the server", errno);
   }
-  if (process_ == 0) {
+  if (process == 0) {
     in.reset();
     be_server(options, out.release(), parent);
   }
+  process_.emplace(process);
   out.reset();
-  try {
-    port_ = read_port(in.get());
-  } catch (...) {
-    ::waitpid(process_, nullptr, 0);  // it has ended, or ends: its last words were the reason
-    throw;
-  }
+  port_ = read_port(in.get());
 }
 
 RowResult measure(const RowPlan& plan, const RowContext& context, VethCable& cable) {

@@ -252,11 +252,12 @@ void read_frame_options(const RawOptions& raw, BenchOptions& options) {
   }
   options.is_mode_named = !raw.modes.empty();
   for (const std::string& word : split_at_commas(raw.modes.empty() ? "generic,native" : raw.modes)) {
-    if (word != name(XdpMode::generic) && word != name(XdpMode::native)) {
+    const auto mode = xdp_mode_from_name(word);
+    if (!mode) {
       throw Error::usage("--xdp-mode is " + quote(raw.modes) +
                          "; it takes generic and native, with a comma between them");
     }
-    options.xdp_modes.push_back(word == name(XdpMode::native) ? XdpMode::native : XdpMode::generic);
+    options.xdp_modes.push_back(*mode);
   }
   const std::string usual_batches = options.is_article ? "32" : "1,32";
   for (const std::string& word : split_at_commas(raw.batches.empty() ? usual_batches : raw.batches)) {

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -159,14 +158,6 @@ Request read_request(int socket) {
   return request;
 }
 
-std::uint64_t byte_sum(std::span<const std::byte> bytes) noexcept {
-  std::uint64_t sum = 0;
-  for (const std::byte one : bytes) {
-    sum += std::to_integer<std::uint64_t>(one);
-  }
-  return sum;
-}
-
 /// Returns what was received until the client's end.
 Report receive_row(int socket, const Request& request) {
   std::vector<std::byte> memory = message_memory(request.message_bytes);
@@ -187,7 +178,7 @@ Report receive_row(int socket, const Request& request) {
     const auto payload = std::span(memory).subspan(sizeof header);
     report.took_ns = monotonic_ns() - begin_ns;
     ++report.count;
-    answer = request.touches_payload != 0 ? static_cast<std::byte>(byte_sum(payload)) : answer;
+    answer = request.touches_payload != 0 ? static_cast<std::byte>(sum_of(payload)) : answer;
     if (request.is_answered != 0) {
       send_all(socket, {&answer, 1});
     }
@@ -202,9 +193,8 @@ void serve_one(int socket) {
   send_record(socket, report);
   print_line(fmt::format("plain  {:>9} messages of {} bytes in {:.3f} s", report.count, request.message_bytes,
                          static_cast<double>(report.took_ns) / 1e9));
-  std::byte rest{};
-  static_cast<void>(
-      receive_all(socket, {&rest, 1}));  // until the client has closed: closing first could lose the report
+  std::byte rest{};  // none comes: closing before the client has closed could lose the report
+  static_cast<void>(receive_all(socket, {&rest, 1}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "transport/json_fields.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/session/pending_data_connection.hpp"
+#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -198,11 +199,8 @@ constexpr std::uint64_t min_frame_bytes = 64;
 constexpr std::uint64_t max_frame_bytes = 4096;
 
 XdpMode mode_field(const json& message) {
-  const std::string said = text_field(message, "mode");
-  for (const XdpMode mode : {XdpMode::generic, XdpMode::native}) {
-    if (said == name(mode)) {
-      return mode;
-    }
+  if (const auto mode = xdp_mode_from_name(text_field(message, "mode"))) {
+    return *mode;
   }
   throw wrong_field(message, "mode", "generic or native");
 }
@@ -310,6 +308,16 @@ json end_message(std::uint64_t count) {
 std::uint64_t read_end_message(const json& message) {
   expect(message, "end");
   return number_field(message, "count", 0, UINT64_MAX);
+}
+
+// ---- A row's client, as its server sees it ----
+
+std::optional<json> poll_client(MessageChannel& channel, std::int64_t peer_timeout_ns) {
+  auto message = channel.try_receive();
+  if (!message && tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
+    throw Error::lost_peer("the client's host does not answer");
+  }
+  return message;
 }
 
 // ---- The data connection of a row, on the server ----

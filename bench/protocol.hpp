@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "base/adaptive_spin.hpp"
@@ -122,6 +123,12 @@ VerbsRemoteMemory read_remote_memory_message(const nlohmann::json& message);
 /// 4. The client: the number of messages that it sent; all of them have been acknowledged.
 nlohmann::json end_message(std::uint64_t count);
 std::uint64_t read_end_message(const nlohmann::json& message);
+
+// ---- A row's client, as its server sees it ----
+
+/// The client's next message, if it is there. Throws Error (lost_peer) when the client has closed or its host is
+/// silent. The server calls it now and then during a row.
+std::optional<nlohmann::json> poll_client(MessageChannel& channel, std::int64_t peer_timeout_ns);
 
 // ---- The data connection of a row, on the server ----
 

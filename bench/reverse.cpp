@@ -188,7 +188,7 @@ void publish_result(Stream& stream, SideResult result) {
 }
 
 void print_row(const RowPlan& plan, const SideResult& result) {
-  const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+  const double gigabytes = gigabytes_of(result.count, plan.message_bytes);
   print_line(fmt::format("sent   {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
                          speed_text(result, gigabytes)));
 }

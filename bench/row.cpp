@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/bandwidth.hpp"
 #include "base/error.hpp"
@@ -262,6 +263,11 @@ LatencyUs latency_of(const Histogram& histogram) {
   const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3; };
   return {us(histogram.percentile_ns(0.5)), us(histogram.percentile_ns(0.99)), us(histogram.percentile_ns(0.999)),
           us(histogram.max_ns())};
+}
+
+std::uint64_t sum_of(std::span<const std::byte> payload) noexcept {
+  return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
 }
 
 std::string speed_text(const SideResult& side, double gigabytes) {

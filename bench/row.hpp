@@ -1,8 +1,10 @@
 // One row of a benchmark: the plan, the results of both sides, and their text and JSON.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,10 @@ struct RowPlan {
   bool is_for_plot = false;  // not in the table
   bool is_optional = false;  // it may be left out, though the user has named its transport
 
+  /// From one message of "latency" to the next; 0: without a pause.
+  [[nodiscard]] std::int64_t period_ns() const noexcept {
+    return rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / rate_per_s) : 0;
+  }
   [[nodiscard]] bool has_frames() const noexcept { return transport == xdp_transport || transport == udp_transport; }
 
   /// Whether the row is complete after `sent` messages in that time.
@@ -70,6 +76,10 @@ struct SideResult {
   std::string transport;
   std::uint64_t frames_lost = 0;  // at a receiver of xdp and udp
 };
+
+constexpr double gigabytes_of(std::uint64_t messages, std::uint64_t message_bytes) noexcept {
+  return static_cast<double>(messages) * static_cast<double>(message_bytes) / 1e9;
+}
 
 /// The results of both sides. The time begins when the sender starts on the first message, and ends when the last one
 /// has arrived, so n messages are divided by the time of n messages, not of n - 1 intervals. Set-up is not included.
@@ -109,9 +119,7 @@ struct RowResult {
   [[nodiscard]] std::uint64_t arrived() const noexcept {
     return plan.has_frames() ? receiving_side().count : client.count;
   }
-  [[nodiscard]] double gigabytes() const noexcept {
-    return static_cast<double>(arrived()) * static_cast<double>(plan.message_bytes) / 1e9;
-  }
+  [[nodiscard]] double gigabytes() const noexcept { return gigabytes_of(arrived(), plan.message_bytes); }
   /// Nothing when the time is not known.
   [[nodiscard]] std::optional<double> gigabytes_per_second() const noexcept { return per_second(gigabytes()); }
   [[nodiscard]] std::optional<double> messages_per_second() const noexcept {
@@ -129,6 +137,9 @@ struct RowResult {
 bool has_bandwidth(const RowPlan& plan);
 
 LatencyUs latency_of(const Histogram& histogram);
+
+/// Reads every byte, so that memory which was only handed over is really fetched.
+std::uint64_t sum_of(std::span<const std::byte> payload) noexcept;
 
 /// "in 1.000 s, 12 messages/s, 3.01 MB/s", for one side. local has no MB/s, because it copies nothing.
 std::string speed_text(const SideResult& side, double gigabytes);

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -174,8 +173,7 @@ SocketReport SocketReceiver::receive(int socket, const PollControl& poll_control
       }
     }
     if (plan_.touches_payload) {
-      sum = std::accumulate(slot.begin(), slot.end(), sum,
-                            [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
+      sum += sum_of(slot);
     }
     if (header.kind == warm_up_kind) {
       cpu_begin_ns = process_cpu_ns();
@@ -221,7 +219,7 @@ SocketSent SocketSender::send_all_messages() {
   SocketSent sent{.begin_ns = monotonic_ns()};
   Histogram round_trip_halves;
   const std::int64_t cpu_begin_ns = process_cpu_ns();
-  const std::int64_t period_ns = plan_.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan_.rate_per_s) : 0;
+  const std::int64_t period_ns = plan_.period_ns();
   for (std::int64_t now_ns = sent.begin_ns; !plan_.is_over(sent.count, now_ns - sent.begin_ns); ++sent.count) {
     poll_control_();
     if (period_ns > 0) {
@@ -240,6 +238,14 @@ SocketSent SocketSender::send_all_messages() {
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   sent.latency_us = latency_of(round_trip_halves);
   return sent;
+}
+
+SideResult client_result(const SocketSent& sent) {
+  return {.count = sent.count,
+          .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
+          .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
+          .latency_us = sent.latency_us,
+          .transport = socket_transport};
 }
 
 }  // namespace framewire

@@ -50,6 +50,9 @@ struct SocketSent {
   LatencyUs latency_us{};  // "latency": half of every round trip
 };
 
+/// The client's result, once the server has reported: its time ends now.
+SideResult client_result(const SocketSent& sent);
+
 /// The sending side. It allocates its memory before its first message. One thread.
 class SocketSender {
  public:

@@ -7,12 +7,10 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -21,13 +19,13 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "bench/child.hpp"
 #include "bench/client.hpp"
 #include "bench/protocol.hpp"
 #include "bench/socket_ends.hpp"
 #include "transport/control/tcp_options.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -61,21 +59,6 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   return {std::move(client), std::move(server)};
 }
 
-/// The receiving process; the destructor kills it.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  ~Child() {
-    ::kill(pid_, SIGKILL);  // it has reported, or never will
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
- private:
-  pid_t pid_;
-};
-
 SocketReport read_report(int pipe, std::uint64_t sent) {
   SocketReport report;
   if (!wait_for(pipe, POLLIN, monotonic_ns() + timeout_ns) ||
@@ -89,11 +72,7 @@ RowResult measure_from(SocketSender&& sender, int report_pipe, const RowPlan& pl
   const SocketSent sent = sender.send_all_messages();
   const SocketReport report = read_report(report_pipe, sent.count);
   RowResult row{.plan = plan, .client = {}, .server = {}};
-  row.client = {.count = sent.count,
-                .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
-                .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
-                .latency_us = sent.latency_us,
-                .transport = socket_transport};
+  row.client = client_result(sent);
   row.server = {.count = report.count,
                 .seconds = static_cast<double>(report.last_ns - sent.begin_ns) / 1e9,
                 .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
@@ -176,11 +155,7 @@ RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
   const SocketSent sent = server.drive([&] { return sender.send_all_messages(); });
   RowResult row{.plan = plan, .client = {}, .server = {}};
   row.server = side_result_from_json(read_result_message(server.receive()));
-  row.client = {.count = sent.count,
-                .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
-                .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
-                .latency_us = sent.latency_us,
-                .transport = socket_transport};
+  row.client = client_result(sent);
   require_every_message(row);
   server.finish();
   return row;
@@ -215,12 +190,7 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Se
   SocketReceiver receiver(plan);  // before the client is told to connect: memory may be lacking
   const FileDescriptor socket = connect(channel, acceptor);
   set_up_plain_socket(socket.get());
-  const auto poll_control = [&] {
-    static_cast<void>(channel.try_receive());  // throws when the client has closed
-    if (tcp_peer_is_silent(channel.fd(), endpoint.peer_timeout_ns)) {
-      throw Error::lost_peer("the client's host does not answer");
-    }
-  };
+  const auto poll_control = [&] { static_cast<void>(poll_client(channel, endpoint.peer_timeout_ns)); };
   const SocketReport report = receiver.receive(socket.get(), poll_control);
   if (!report.is_whole) {
     poll_control();
@@ -230,7 +200,7 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Se
   const SideResult result = side_result(report);
   channel.send(result_message(side_result_to_json(result)));
   if (prints) {
-    const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+    const double gigabytes = gigabytes_of(result.count, plan.message_bytes);
     print_line(fmt::format("socket {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
                            speed_text(result, gigabytes)));
   }

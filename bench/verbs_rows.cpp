@@ -16,7 +16,6 @@
 #include "transport/rdma/work_requests.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -55,7 +54,7 @@ VerbsPlan verbs_plan_of(const RowPlan& plan) {
           .touches_payload = plan.touches_payload,
           .count = plan.count,
           .duration_ns = plan.duration_ns,
-          .period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0};
+          .period_ns = plan.period_ns()};
 }
 
 /// Throws CannotBegin when the RDMA connection fails: the server itself is still there.
@@ -152,13 +151,8 @@ VerbsResult measure(MessageChannel& channel, std::unique_ptr<ConnectedQueuePair>
   verbs.begin(read_remote_memory_message(channel.receive(monotonic_ns() + timeout_ns)));
   channel.send(remote_memory_message(verbs.remote_memory()));
   return verbs.answer({.descriptor = channel.fd(), .poll_control = [&]() -> std::optional<std::uint64_t> {
-                         if (const auto message = channel.try_receive()) {
-                           return read_end_message(*message);
-                         }
-                         if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
-                           throw Error::lost_peer("the client's host does not answer");
-                         }
-                         return std::nullopt;
+                         const auto message = poll_client(channel, peer_timeout_ns);
+                         return message ? std::optional(read_end_message(*message)) : std::nullopt;
                        }});
 }
 
@@ -172,7 +166,7 @@ SideResult side_result(const VerbsResult& result) {
 
 /// The server's line about a row; the client prints the table.
 void print_row(const VerbsPlan& plan, const SideResult& result) {
-  const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+  const double gigabytes = gigabytes_of(result.count, plan.message_bytes);
   print_line(fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,
                          plan.message_bytes, speed_text(result, gigabytes),
                          is_passive(plan.operation, VerbsSide::server) ? ", of which this end took no part" : ""));

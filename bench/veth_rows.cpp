@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,12 +13,14 @@
 #include <csignal>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "bench/child.hpp"
 #include "bench/protocol.hpp"
 #include "bench/socket_ends.hpp"
 #include "bench/xdp/capabilities.hpp"
@@ -67,10 +68,6 @@ UdpPort udp_port_of(const RowPlan& plan, const CableEnd& end) {
           plan.wait == WaitMode::spin};
 }
 
-bool is_closed(int socket) {
-  return socket_state(socket) != LinkState::open;
-}
-
 nlohmann::json message_of(const char* type) {
   return {{"type", type}};
 }
@@ -114,11 +111,7 @@ RowResult send_over_tcp(const RowPlan& plan, const ServerConnection& server) {
   SocketSender sender(socket.get(), plan, [&] { throw_if_interrupted(server.context->interruption); });
   const SocketSent sent = server.drive([&] { return sender.send_all_messages(); });
   RowResult row{.plan = plan, .client = {}, .server = {}};
-  row.client = {.count = sent.count,
-                .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
-                .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
-                .latency_us = sent.latency_us,
-                .transport = plan.transport};
+  row.client = client_result(sent);
   row.server = side_result_from_json(read_result_message(server.receive()));
   // The server does not know the begin; both sides have one clock.
   row.server.seconds -= static_cast<double>(sent.begin_ns) / 1e9;
@@ -181,7 +174,7 @@ void serve_rows(MessageChannel& channel) {
   plug_in(server_end);
   for (;;) {
     wait_for(channel.fd(), POLLIN, INT64_MAX);
-    if (is_closed(channel.fd())) {
+    if (socket_state(channel.fd()) != LinkState::open) {
       return;
     }
     serve_row(read_request(channel.receive(monotonic_ns() + other_end_timeout_ns)), channel);
@@ -252,15 +245,9 @@ auto on_a_thread(Run run) {
 
 struct VethCable::Server {
   explicit Server(const RowContext& context);
-  ~Server() {
-    ::kill(process, SIGKILL);  // it waits for the next row, or has failed
-    ::waitpid(process, nullptr, 0);
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   ServerConnection connection;
-  pid_t process = -1;
+  std::optional<Child> process;
   FileDescriptor own_namespace;  // keeps the client's end between two rows
 };
 
@@ -273,7 +260,7 @@ VethCable::Server::Server(const RowContext& context)
     throw Error::from_errno("make a pair of sockets", errno);
   }
   FileDescriptor own(ends[0]);
-  process = start_server(FileDescriptor(ends[1]), own);
+  process.emplace(start_server(FileDescriptor(ends[1]), own));
   connection.authenticated.channel = channel_over(std::move(own));
 }
 
@@ -288,7 +275,7 @@ void VethCable::connect(const RowContext& context) {
       expect(server_->connection.receive(), "namespace");
       enter_new_network_namespace();
       server_->own_namespace = this_network_namespace();
-      make_veth_pair(server_->process);
+      make_veth_pair(server_->process->id());
       server_->connection.channel().send(message_of("cable"));
       plug_in(client_end);
     });

@@ -17,7 +17,6 @@
 #include "bench/xdp/veth_pair.hpp"
 #include "bench/xdp/xdp_port.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -30,7 +29,7 @@ FrameRowPlan frame_plan_of(const RowPlan& plan, std::size_t frame_bytes) {
           .frame_bytes = frame_bytes,
           .slots = plan.slots,
           .batch = plan.batch,
-          .period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0,
+          .period_ns = plan.period_ns(),
           .is_latency = plan.operation == "latency",
           .touches_payload = plan.touches_payload};
 }
@@ -136,10 +135,7 @@ SideResult receive_row_of_frames(const RowPlan& plan, FramePort& port, std::size
   FrameReceiver receiver(port, frame_plan);  // has its memory before the client begins
   channel.send({{"type", "ready"}});
   const FramesReceived got = receiver.receive([&] {
-    static_cast<void>(channel.try_receive());  // throws when the client has closed
-    if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
-      throw Error::lost_peer("the client's host does not answer");
-    }
+    static_cast<void>(poll_client(channel, peer_timeout_ns));
     return false;
   });
   const std::int64_t begin_ns = plan.is_remote ? got.ready_ns : got.begin_ns;
@@ -188,7 +184,7 @@ void serve_xdp_row(const nlohmann::json& request, MessageChannel& channel, const
   plan.interface = interface;
   const SideResult result = receive_xdp_row(plan, channel, endpoint.peer_timeout_ns);
   if (prints) {
-    const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+    const double gigabytes = gigabytes_of(result.count, plan.message_bytes);
     print_line(fmt::format("xdp {:<7} {:>9} messages of {} bytes {}, {} frames lost", name(plan.mode), result.count,
                            plan.message_bytes, speed_text(result, gigabytes), result.frames_lost));
   }

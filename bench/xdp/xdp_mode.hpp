@@ -1,6 +1,7 @@
 // Where the BPF program of an AF_XDP row runs.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace framewire {
@@ -10,6 +11,15 @@ enum class XdpMode { generic, native };
 
 [[nodiscard]] constexpr std::string_view name(XdpMode mode) noexcept {
   return mode == XdpMode::native ? "native" : "generic";
+}
+
+[[nodiscard]] constexpr std::optional<XdpMode> xdp_mode_from_name(std::string_view word) noexcept {
+  for (const XdpMode mode : {XdpMode::generic, XdpMode::native}) {
+    if (word == name(mode)) {
+      return mode;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace framewire
