@@ -1,9 +1,14 @@
 // Threads that get no memory at all, not even for the message of an error.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/wait.hpp"
@@ -19,6 +24,20 @@ namespace framewire {
 namespace {
 
 using test::eventually;
+
+/// Whether this process's thread of that name waits in ppoll().
+bool waits_for_descriptors(const std::string& thread) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    long call = -1;  // stays so while the thread runs: the file says "running"
+    std::ifstream(task.path() / "syscall") >> call;
+    if (name == thread) {
+      return call == SYS_ppoll;
+    }
+  }
+  return false;
+}
 
 class OutOfMemory : public testing::Test {
  protected:
@@ -56,8 +75,16 @@ TEST_F(OutOfMemory, ASubscriberThatLosesItsSessionFails) {
   listening.listen = HostPort{"127.0.0.1", 0};
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   auto service = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
-  const Subscriber subscriber(subscribing(dialling(service->port())), log_);
-  ASSERT_TRUE(eventually([&] { return stream_.has_viewer() && subscriber.status().epochs_begun == 1; }));
+  Subscriber subscriber(subscribing(dialling(service->port())), log_);
+  // Until a frame arrives the thread writes messages. nlohmann's destructor of a message takes memory, and ends the
+  // program if there is none.
+  ASSERT_TRUE(eventually([&] {
+    if (auto slot = stream_.claim_now()) {
+      stream_.publish(std::move(*slot), {});
+    }
+    return subscriber.next().has_value();
+  }));
+  ASSERT_TRUE(eventually([] { return waits_for_descriptors("fw-subscriber"); }));
   test::let_allocations_fail_in("fw-subscriber");
   service.reset();
   expect_failure(subscriber);
