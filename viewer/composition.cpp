@@ -15,7 +15,7 @@ bool is_lost(const SubscriberStatus& status) noexcept {
   return status.state != SubscriberState::connected && status.state != SubscriberState::finished;
 }
 
-StatusScreen waiting_screen(const CompositionFacts& facts) {
+StatusScreen waiting_screen(const StreamFacts& facts) {
   if (facts.status.state == SubscriberState::connected) {
     return {"connected to " + facts.peer_text + ", waiting for the first frame", ""};
   }
@@ -23,7 +23,7 @@ StatusScreen waiting_screen(const CompositionFacts& facts) {
   return {headline, facts.status.message == headline ? "" : facts.status.message};
 }
 
-StatusScreen lost_screen(const CompositionFacts& facts) {
+StatusScreen lost_screen(const StreamFacts& facts) {
   if (facts.status.state == SubscriberState::failed) {
     return {"lost " + facts.peer_text, facts.status.message};
   }
@@ -34,8 +34,7 @@ StatusScreen lost_screen(const CompositionFacts& facts) {
 
 Composition::Composition(const Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
 
-void Composition::draw(Size surface, const CompositionFacts& facts, const SubscriberCounts& counts,
-                       std::int64_t now_ns) {
+void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns) {
   glDisable(GL_BLEND);
   const bool has_picture = layer_.has_picture();
   if (has_picture) {
@@ -61,14 +60,14 @@ void Composition::draw(Size surface, const CompositionFacts& facts, const Subscr
   overlay_.finish();
 }
 
-std::int64_t Composition::step_ns(const CompositionFacts& facts) const noexcept {
+std::int64_t Composition::step_ns(const StreamFacts& facts) const noexcept {
   if (!layer_.has_picture() || is_lost(facts.status)) {
     return status_step_ns;
   }
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
-PanelFacts Composition::panel_facts(const CompositionFacts& facts) const {
+PanelFacts Composition::panel_facts(const StreamFacts& facts) const {
   return {.format = facts.status.format ? describe(*facts.status.format) : "",
           .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
           .start_line = facts.status.start_line,

@@ -10,15 +10,9 @@
 #include "viewer/panel.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/status_screen.hpp"
+#include "viewer/stream_facts.hpp"
 
 namespace framewire {
-
-/// Inputs of the picture besides the frames.
-struct CompositionFacts {
-  std::string peer_text;  // "box:5290"
-  SubscriberStatus status;
-  std::string lost_message;  // why the last session ended
-};
 
 /// Draws the layer, and over it the panel, the waiting picture, or the banner about a lost sender. Used on the drawing
 /// thread. The layer and the statistics outlive it.
@@ -27,16 +21,16 @@ class Composition {
   Composition(const Layer& layer, Statistics& statistics);
 
   /// Draws into the bound framebuffer, whose size is `surface`.
-  void draw(Size surface, const CompositionFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns);
+  void draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns);
 
   /// Time until the next animation step of the picture; RedrawSchedule::never_ns if nothing is animated.
-  [[nodiscard]] std::int64_t step_ns(const CompositionFacts& facts) const noexcept;
+  [[nodiscard]] std::int64_t step_ns(const StreamFacts& facts) const noexcept;
 
   void toggle_panel() noexcept { panel_.toggle(); }
   void frame_shown(std::int64_t latency_ns) noexcept { panel_.frame_shown(latency_ns); }
 
  private:
-  [[nodiscard]] PanelFacts panel_facts(const CompositionFacts& facts) const;
+  [[nodiscard]] PanelFacts panel_facts(const StreamFacts& facts) const;
 
   const Layer& layer_;
   Statistics& statistics_;

@@ -10,15 +10,25 @@ namespace {
 /// A GPU that takes longer for a picture hangs. Continuing then only loses the exact time of one frame.
 constexpr std::int64_t draw_deadline_ns = 2 * ns_per_s;
 
-EglContext current_context() {
-  EglContext context = EglContext::create();
-  context.make_current();
-  return context;
-}
-
 }  // namespace
 
-Headless::Headless(Size size) : context_(current_context()), target_(size) {}
+Headless::Headless(Size size) : size_(size), context_(EglContext::create()) {}
+
+/// Nobody gives input.
+SurfaceEvents Headless::wait_events(std::int64_t deadline_ns) noexcept {
+  wake_.wait_until(deadline_ns);
+  return {};
+}
+
+void Headless::attach() {
+  context_.make_current();
+  target_.emplace(size_);
+}
+
+void Headless::detach() noexcept {
+  target_.reset();
+  context_.release_current();
+}
 
 std::optional<std::int64_t> Headless::present() noexcept {
   const GpuWait result = GlFence::insert().wait(monotonic_ns() + draw_deadline_ns);
@@ -26,12 +36,7 @@ std::optional<std::int64_t> Headless::present() noexcept {
 }
 
 Image Headless::capture(const std::function<void()>& /*draw*/) {
-  return read_image(target_);
-}
-
-/// There is nothing to poll; a signal wakes the wait for frames.
-std::int64_t Headless::poll_interval_ns() const noexcept {
-  return 500 * ns_per_ms;
+  return read_image(*target_);
 }
 
 std::string Headless::describe() const {

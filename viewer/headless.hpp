@@ -1,30 +1,38 @@
 // A surface without a display.
 #pragma once
 
+#include <optional>
+
 #include "gl/egl_context.hpp"
 #include "gl/offscreen_target.hpp"
 #include "viewer/surface.hpp"
+#include "viewer/wake_event.hpp"
 
 namespace framewire {
 
 /// An offscreen picture with its own EGL context.
 class Headless final : public Surface {
  public:
-  /// Throws Error if OpenGL 4.5 is not available or does not support the size.
+  /// Throws Error if OpenGL 4.5 is not available.
   explicit Headless(Size size);
 
-  [[nodiscard]] Size size() const noexcept override { return target_.size(); }
-  void begin() noexcept override { target_.bind(); }
+  SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
+  /// Also throws Error if OpenGL does not support the size.
+  void attach() override;
+  void detach() noexcept override;
+  void begin() noexcept override { target_->bind(); }
   std::optional<std::int64_t> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
-  SurfaceEvents poll_events() noexcept override { return {}; }
+  void wake() noexcept override { wake_.wake(); }
+  [[nodiscard]] Size size() const noexcept override { return size_; }
   [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
-  [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
   [[nodiscard]] std::string describe() const override;
 
  private:
+  const Size size_;
+  WakeEvent wake_;
   EglContext context_;
-  OffscreenTarget target_;
+  std::optional<OffscreenTarget> target_;  // while attached
 };
 
 /// Reads `target` as an opaque image, as on a screen.

@@ -105,12 +105,6 @@ void Layer::release() noexcept {
   held_.reset();
 }
 
-void Layer::discard(ReceivedFrame frame) noexcept {
-  if (const auto is_torn = has_wrong_test_pattern(frame.header(), frame.payload())) {
-    statistics_.frame_checked(*is_torn);
-  }
-}
-
 void Layer::forget_memory() noexcept {
   forget_arriving();
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);

@@ -39,9 +39,6 @@ class Layer {
   /// Returns the credit if the GPU has finished. True if no frame is held any more.
   bool release_finished() noexcept;
 
-  /// Verifies and releases a frame that was never uploaded.
-  void discard(ReceivedFrame frame) noexcept;
-
   /// A session or an epoch is over: releases the memory of its frames.
   void forget_memory() noexcept;
 

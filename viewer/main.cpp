@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "base/error.hpp"
@@ -40,6 +41,10 @@ int main(int argc, char** argv) {
       }
       return ExitStatus::ok;
     }
-    return program->run();
+    const ExitStatus status = program->run();
+    if (program->is_blocked()) {  // a destructor would wait for the drawing thread, and so would exit()
+      std::_Exit(static_cast<int>(status));
+    }
+    return status;
   });
 }

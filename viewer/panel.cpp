@@ -61,7 +61,7 @@ void Panel::frame_shown(std::int64_t latency_ns) noexcept {
 void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, const SubscriberCounts& session_counts,
                  const PanelFacts& facts, std::int64_t now_ns) {
   if (now_ns - updated_ns_ >= update_period_ns) {
-    rates_ = statistics.panel_meter().take_rates(now_ns);
+    rates_ = statistics.take_panel_rates(now_ns);
     updated_ns_ = now_ns;
   }
   const float scale = overlay.scale();

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "base/error.hpp"
-#include "gl/gl.hpp"
-#include "viewer/format_warnings.hpp"
 #include "viewer/open_surface.hpp"
 #include "viewer/screenshot.hpp"
 
@@ -15,10 +14,17 @@ namespace {
 
 constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
-/// The status screen is drawn only if no frame comes within this time.
-constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
-/// Poll interval for a frame that the GPU still reads.
-constexpr std::int64_t gpu_poll_ns = ns_per_ms;
+/// Without a window, the first picture without a frame is drawn only if no frame comes within this time.
+constexpr std::int64_t first_draw_delay_ns = 300 * ns_per_ms;
+/// How long the end waits for the drawing thread, and for how long that thread may have been busy with one picture
+/// before the window system is said to block it.
+constexpr std::int64_t release_timeout_ns = ns_per_s;
+/// The same for the last frame of a stream that has ended.
+constexpr std::int64_t last_frame_timeout_ns = 2 * ns_per_s;
+/// How often the main thread looks whether the last frame can be shown at all.
+constexpr std::int64_t last_frame_poll_ns = 100 * ns_per_ms;
+/// For the last picture, which a processor may have to draw.
+constexpr std::int64_t last_picture_timeout_ns = 10 * ns_per_s;
 
 ViewerOptions checked(ViewerOptions options) {
   if (options.screenshot_file) {
@@ -28,17 +34,6 @@ ViewerOptions checked(ViewerOptions options) {
     require_writable(*options.common.stats_file, "--stats");
   }
   return options;
-}
-
-FrameSelection frame_selection(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
-  if (delivery == Delivery::every) {
-    return FrameSelection::every;
-  }
-  return options.is_headless ? FrameSelection::newest_two : FrameSelection::newest;
-}
-
-bool is_empty(Size size) noexcept {
-  return size.width == 0 || size.height == 0;
 }
 
 SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions options) {
@@ -59,42 +54,38 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       log_(log),
       started_ns_(clock_.now_ns()),
       surface_(surface ? std::move(surface) : open_surface(options_)),
-      layer_(options_.verify, statistics_),
-      composition_(layer_, statistics_),
-      recorder_(options_.output_file, clock_, log, interruption),
-      subscriber_(stopped_by(interruption, options_.subscriber), log),
-      selector_(clock_, frame_selection(options_, options_.subscriber.delivery)),
-      schedule_(clock_, options_.is_headless ? status_delay_ns : 0) {
-  facts_.peer_text = options_.peer_text;
-  log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
-  interruption_.set_wake([this] { subscriber_.wake(); });
-  statistics_.line_meter().take_rates(started_ns_);
+      recorder_(options_.output_file, clock_, log, interruption, statistics_, [this] { surface_->wake(); }) {
+  const auto wake_main = [this] { surface_->wake(); };
+  renderer_.emplace(
+      *surface_, statistics_, clock_,
+      RendererOptions{.verify = options_.verify, .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
+      wake_main);
+  log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
+              name(renderer_->upload_method()));
+  stream_.emplace(options_, stopped_by(interruption_, options_.subscriber), clock_, statistics_, recorder_, log_,
+                  ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_owner = wake_main});
+  renderer_->show(*stream_);
+  interruption_.set_wake(wake_main);
+  static_cast<void>(statistics_.take_line_rates(started_ns_));  // begins here
   next_line_ns_ = started_ns_ + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
 }
 
+/// The drawing thread uses the stream, and the stream wakes the drawing thread.
 Program::~Program() {
   interruption_.set_wake({});
+  stream_->stop();
+  stream_->queue().abandon();
+  renderer_.reset();
 }
 
 ExitStatus Program::run() {
   try {
-    while (true) {
-      follow_status();
-      answer_events();
-      take_frames();
-      if (selector_.has_frame()) {
-        show_frame();
-      } else if (schedule_.is_due()) {
-        redraw();
-        warm_up();
-      }
+    while (!is_over()) {
+      answer(surface_->wait_events(deadline_ns()));
+      follow_renderer();
       say_live_line();
-      if (is_over()) {
-        require_sender();
-        break;
-      }
-      sleep();
     }
+    require_sender();
   } catch (const Error& error) {
     log_.error(error.what());
     ending_ = error.status();
@@ -102,26 +93,35 @@ ExitStatus Program::run() {
   return finish();
 }
 
-bool Program::has_all_frames() const {
-  return options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames;
-}
-
 bool Program::is_over() const {
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
-  const bool has_bye = facts_.status.state == SubscriberState::finished;
-  return ending_ || interruption_.is_requested() || has_lasted ||
-         ((has_all_frames() || has_bye) && !selector_.has_frame());
+  const bool is_unread = options_.is_headless && recorder_.reader_has_left();
+  return ending_ || stream_->ending() || interruption_.is_requested() || has_lasted || is_unread ||
+         stream_->queue().is_done() ||
+         (stream_->queue().is_closed() && renderer_->is_blocked_for(last_frame_timeout_ns));
+}
+
+std::int64_t Program::deadline_ns() const noexcept {
+  std::int64_t deadline_ns = next_line_ns_;
+  if (options_.common.max_duration_ns != 0) {
+    deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
+  }
+  if (stream_->queue().is_closed()) {
+    deadline_ns = std::min(deadline_ns, clock_.now_ns() + last_frame_poll_ns);
+  }
+  return deadline_ns;
 }
 
 /// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
 /// ended without a frame is no error: its sender said so.
-void Program::require_sender() {
-  if (ending_ || interruption_.is_requested() || has_all_frames()) {
+void Program::require_sender() const {
+  const bool is_unread = options_.is_headless && recorder_.reader_has_left();
+  if (ending_ || interruption_.is_requested() || stream_->has_all_frames() || is_unread) {
     return;
   }
-  switch (facts_.status.state) {
-    case SubscriberState::waiting:  // say_status() has said why
+  switch (stream_->facts().status.state) {
+    case SubscriberState::waiting:  // the stream has said why
       throw Error::lost_peer("no sender came before --duration was over");
     case SubscriberState::lost:
       throw Error::lost_peer("the sender was lost, and did not come back before --duration was over");
@@ -138,283 +138,44 @@ void Program::require_sender() {
   }
 }
 
-// ---- Receiving ----
-
-void Program::follow_status() {
-  const std::uint64_t version = subscriber_.status_version();
-  if (version == status_version_ && status_version_ != 0) {
-    return;
-  }
-  status_version_ = version;
-  const SubscriberStatus before = std::exchange(facts_.status, subscriber_.status());
-  const SubscriberStatus& now = facts_.status;
-  selector_.set_rule(frame_selection(options_, now.delivery));
-  const bool is_new_session = now.session_number != before.session_number;
-  if (before.state != now.state || before.message != now.message || before.format != now.format || is_new_session) {
-    say_status(before);
-    // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
-    const bool can_wait = !surface_->may_be_visible() || now.state == SubscriberState::connected;
-    schedule_.request_within(can_wait ? status_delay_ns : 0);
-  }
-  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
-    facts_.lost_message = now.message;  // later connection attempts overwrite now.message
-    layer_.forget_memory();
-  }
-  if (is_new_session) {
-    statistics_.await_first_frame(now.connecting_since_ns);
-  }
-  if (now.epochs_begun != before.epochs_begun) {
-    say_format_warnings();
-    prepare_for_epoch();
-  }
-  if (now.state == SubscriberState::failed) {
-    ending_ = now.exit_status;
-  }
-}
-
-void Program::say_status(const SubscriberStatus& before) {
-  const SubscriberStatus& now = facts_.status;
-  // dial() has said so while it waited. Any other reason is repeated, for those who read only the last line.
-  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message &&
-                        now.message.starts_with("nothing listens");
-  switch (now.state) {
-    case SubscriberState::waiting:
-      log_.info(now.message);
-      break;
-    case SubscriberState::connected:
-      if (now.session_number != before.session_number) {
-        log_.info(now.start_line);
-      }
-      break;
-    case SubscriberState::lost:  // the subscriber has already reported the loss; connection attempts are only
-                                 // details
-    case SubscriberState::finished:
-      log_.detail(now.message);
-      break;
-    case SubscriberState::failed:
-      log_.error(was_said ? "no sender came before --retry was over" : now.message);
-      break;
-  }
-}
-
-std::optional<ReceivedFrame> Program::next_frame() {
-  if (has_all_frames()) {
-    return std::nullopt;
-  }
-  auto frame = subscriber_.next();
-  while (frame && !frame->is_complete()) {
-    follow_slice(*frame);
-    frame = subscriber_.next();
-  }
-  if (frame) {
-    statistics_.frame_received(frame->header().layout.size_bytes, frame->received_ns());
-    follow_epoch(*frame);
-    record(*frame);
-  }
-  return frame;
-}
-
-void Program::take_frames() {
-  selector_.drain([this] { return next_frame(); },
-                  [this](ReceivedFrame& older) {
-                    statistics_.frame_superseded();
-                    layer_.discard(std::move(older));
-                  });
-}
-
-void Program::follow_epoch(const ReceivedFrame& frame) {
-  const std::pair epoch(frame.session_number(), frame.header().epoch);
-  if (std::exchange(epoch_, epoch) != epoch) {
-    follow_status();  // updates format and delivery for recording and frame selection
-    layer_.forget_memory();
-  }
-}
-
-/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown.
-void Program::follow_slice(const ReceivedFrame& slice) {
-  follow_epoch(slice);
-  layer_.slice_arrived(slice, chroma_location(), !selector_.has_frame() && !draws_nothing());
-}
-
-void Program::record(const ReceivedFrame& frame) {
-  if (!recorder_.is_recording()) {
-    return;
-  }
-  if (const std::uint32_t copies = recorder_.record(frame, facts_.status.format); copies > 0) {
-    statistics_.frame_recorded(copies);
-  } else if (recorder_.reader_has_left() && options_.is_headless) {
-    ending_ = ExitStatus::ok;
-  }
-}
-
-void Program::answer_events() {
-  const SurfaceEvents events = surface_->poll_events();
+void Program::answer(const SurfaceEvents& events) {
   if (events.quit_requested) {
     ending_ = ExitStatus::ok;
   }
   if (events.panel_toggle_requested) {
-    composition_.toggle_panel();
+    renderer_->toggle_panel();
   }
-  if (events.needs_redraw || events.panel_toggle_requested) {
-    schedule_.request();
+  if (events.needs_redraw) {
+    renderer_->request_redraw();
   }
   if (events.screenshot_requested) {
-    take_screenshot();
+    renderer_->request_screenshot();
   }
 }
 
-// ---- Drawing ----
-
-void Program::show_frame() {
-  std::optional<ReceivedFrame> frame = selector_.pop();
-  if (draws_nothing()) {  // frames are still received and released, so that the sender is not held back
-    statistics_.frame_superseded();
-    layer_.discard(std::move(*frame));
-    return;
+void Program::follow_renderer() {
+  if (const auto failure = renderer_->failure()) {
+    throw Error(failure->status, failure->message);
   }
-  const FrameTimes sender = frame->header().times;
-  ShownTimes here{.received_ns = frame->received_ns(), .selected_ns = clock_.now_ns()};
-  upload(std::move(*frame));
-  here.uploaded_ns = clock_.now_ns();
-  surface_->begin();
-  draw_picture();
-  const auto shown_ns = present();
-  if (!shown_ns) {
-    statistics_.frame_superseded();
-    fail_without_gpu();
-  }
-  here.shown_ns = *shown_ns;
-  layer_.release_finished();
-  const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
-  statistics_.frame_shown(sender, here, offset_ns);
-  composition_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
-  schedule_.drawn(0, step_ns());
-}
-
-void Program::upload(ReceivedFrame frame) {
-  const FrameLayout layout = frame.header().layout;
-  Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
-  if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
-    result = Layer::Upload::gpu_is_lost;  // the cause of any other failure
-  }
-  switch (result) {
-    case Layer::Upload::done:
-      return;
-    case Layer::Upload::gpu_is_lost:
-      statistics_.frame_superseded();
-      fail_without_gpu();
-    case Layer::Upload::not_a_picture:
-      statistics_.frame_superseded();
-      throw Error::failed(layout.format == PixelFormat::bytes
-                              ? "this stream carries bytes, not pictures; there is nothing to draw"
-                              : "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
-                                    " " + std::string(info(layout.format).name) + " cannot be drawn by " +
-                                    gl_renderer() + "; send a smaller --size");
-    case Layer::Upload::gpu_hangs:
-      statistics_.frame_superseded();
-      throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
-  }
-}
-
-/// Returns nothing if the GPU is lost: the drawing will never be visible.
-std::optional<std::int64_t> Program::present() {
-  const std::optional<std::int64_t> presented_ns = surface_->present();
-  gpu_loss_ = find_gl_loss();
-  return gpu_loss_ ? std::nullopt : presented_ns;
-}
-
-void Program::fail_without_gpu() {
-  gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
-  throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
-}
-
-ChromaLocation Program::chroma_location() const noexcept {
-  return facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
-}
-
-bool Program::draws_nothing() const noexcept {
-  return surface_->is_hidden() || is_empty(surface_->size());
-}
-
-void Program::redraw() {
-  if (draws_nothing()) {  // when the window returns, an event requests a redraw
-    schedule_.drawn(0, RedrawSchedule::never_ns);
-    return;
-  }
-  const std::int64_t cpu_before_ns = process_cpu_ns();
-  surface_->begin();
-  draw_picture();
-  if (!present()) {
-    fail_without_gpu();
-  }
-  schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
-}
-
-/// The first frame of a format costs much more than later ones. The sender holds it back until this is done.
-void Program::prepare_for_epoch() {
-  const SubscriberStatus& status = facts_.status;
-  if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
-    surface_->begin();
-    layer_.prepare(*status.format, surface_->size());
-    if (surface_->may_be_visible()) {
-      schedule_.request();  // over what that drew
+  if (const auto screenshot = renderer_->take_screenshot()) {
+    const std::string file = screenshot_name(std::time(nullptr));
+    try {
+      save(file, *screenshot);
+      log_.info("screenshot in " + file);
+    } catch (const Error& error) {
+      log_.warning(error.what());
     }
   }
-  subscriber_.confirm_epoch(status.epochs_begun);
 }
 
-/// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.
-void Program::warm_up() {
-  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
-    is_warm_ = true;
-    surface_->begin();
-    layer_.warm_up(surface_->size());
-    schedule_.request();  // over what that drew
+void Program::save(const std::string& file, const Renderer::Screenshot& screenshot) {
+  if (!screenshot.error.empty()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
   }
-}
-
-void Program::draw_picture() {
-  composition_.draw(surface_->size(), facts_, subscriber_.counts(), clock_.now_ns());
-}
-
-std::int64_t Program::step_ns() const noexcept {
-  return surface_->may_be_visible() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
-}
-
-void Program::save_screenshot(const std::string& file) {
-  const Image picture = surface_->capture([this] { draw_picture(); });
-  if (gpu_loss_ || find_gl_loss()) {
-    throw Error::failed("there is no screenshot in " + quote(file) + ": the GPU was lost");
-  }
-  write_screenshot(file, picture);
-}
-
-void Program::take_screenshot() {
-  const std::string file = screenshot_name(std::time(nullptr));
-  try {
-    save_screenshot(file);
-    log_.info("screenshot in " + file);
-  } catch (const Error& error) {
-    log_.warning(error.what());
-  }
+  write_screenshot(file, screenshot.picture);
 }
 
 // ---- Reporting ----
-
-void Program::say_format_warnings() {
-  if (!facts_.status.format) {
-    return;
-  }
-  if (const std::string colour = describe_colour(*facts_.status.format); !colour.empty()) {
-    log_.detail("the stream's pictures: " + colour);
-  }
-  for (const std::string& warning : format_warnings(*facts_.status.format)) {
-    if (std::ranges::find(said_format_warnings_, warning) == said_format_warnings_.end()) {
-      said_format_warnings_.push_back(warning);
-      log_.warning(warning);
-    }
-  }
-}
 
 void Program::say_live_line() {
   const std::int64_t now_ns = clock_.now_ns();
@@ -422,41 +183,29 @@ void Program::say_live_line() {
     return;
   }
   next_line_ns_ = now_ns + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
-  const RecentRates rates = statistics_.line_meter().take_rates(now_ns);
-  if (facts_.status.state == SubscriberState::connected && statistics_.counts().frames_received > 0) {
-    log_.live(live_line(rates, statistics_.counts(), subscriber_.counts()));
+  const RecentRates rates = statistics_.take_line_rates(now_ns);
+  const ViewerCounts counts = statistics_.counts();
+  if (stream_->facts().status.state == SubscriberState::connected && counts.frames_received > 0) {
+    log_.live(live_line(rates, counts, stream_->counts()));
   }
 }
 
 ViewerReport Program::report() const {
   return {.statistics = statistics_,
-          .session_counts = subscriber_.counts(),
-          .status = facts_.status,
-          .clock_offset = subscriber_.clock_offset(),
+          .session_counts = stream_->counts(),
+          .status = stream_->facts().status,
+          .clock_offset = stream_->clock_offset(),
           .surface = surface_->describe(),
-          .renderer = short_renderer(),
-          .upload = name(layer_.method())};
+          .renderer = renderer_->device(),
+          .upload = name(renderer_->upload_method())};
 }
 
-void Program::sleep() {
-  if (selector_.has_frame()) {
-    return;
-  }
-  const std::int64_t now_ns = clock_.now_ns();
-  std::int64_t deadline_ns = std::min({now_ns + surface_->poll_interval_ns(), schedule_.due_ns(), next_line_ns_});
-  if (options_.common.max_duration_ns != 0) {
-    deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
-  }
-  if (!layer_.release_finished()) {
-    deadline_ns = std::min(deadline_ns, now_ns + gpu_poll_ns);
-  }
-  subscriber_.wait(deadline_ns, options_.wait);
-}
+// ---- The end ----
 
 /// Informs the sender first, so that it does not wait for this. Then writes everything else; one failure does not stop
 /// the rest.
 ExitStatus Program::finish() {
-  ExitStatus status = ending_.value_or(ExitStatus::ok);
+  ExitStatus status = ending_.value_or(stream_->ending().value_or(ExitStatus::ok));
   const auto attempt = [&](auto&& action) {
     try {
       action();
@@ -466,12 +215,8 @@ ExitStatus Program::finish() {
     }
   };
   log_.end_live();
-  while (auto waiting = selector_.pop()) {
-    statistics_.frame_superseded();
-    layer_.discard(std::move(*waiting));
-  }
-  layer_.forget_memory();
-  attempt([&] { subscriber_.close(stats_json(report())); });
+  release_frames();
+  attempt([&] { stream_->close(stats_json(report())); });
   recorder_.finish();
   if (options_.screenshot_file && statistics_.counts().frames_shown > 0) {
     attempt([&] { save_last_picture(); });
@@ -487,11 +232,22 @@ ExitStatus Program::finish() {
   return status == ExitStatus::ok && recorder_.has_failed() ? ExitStatus::failed : status;
 }
 
-void Program::save_last_picture() {
-  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // the latest picture has not been drawn yet
-    redraw();
+/// Every frame is released and counted after this, unless the drawing thread is blocked: then its frame is only
+/// counted.
+void Program::release_frames() {
+  stream_->stop();
+  is_blocked_ = !renderer_->release(clock_.now_ns() + release_timeout_ns, release_timeout_ns);
+  stream_->queue().abandon();
+  if (is_blocked_) {
+    log_.warning("the window system has not shown a picture for a second; the last one stays unseen");
   }
-  save_screenshot(*options_.screenshot_file);
+}
+
+void Program::save_last_picture() {
+  is_blocked_ = is_blocked_ || !renderer_->finish(clock_.now_ns() + last_picture_timeout_ns, true);
+  const auto screenshot = is_blocked_ ? std::nullopt : renderer_->take_screenshot();
+  save(*options_.screenshot_file,
+       screenshot.value_or(Renderer::Screenshot{.picture = {}, .error = "the window system blocks the drawing"}));
 }
 
 }  // namespace framewire

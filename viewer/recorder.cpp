@@ -1,49 +1,161 @@
 #include "viewer/recorder.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/pipe.hpp"
 #include "base/text.hpp"
+#include "base/wait.hpp"
 #include "command/standard_streams.hpp"
 
 namespace framewire {
 
-Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log,
-                   const Interruption& interruption)
-    : log_(log), clock_(clock) {
-  if (!file) {
-    return;
-  }
-  if (*file == "-" && !is_open_for_writing(STDOUT_FILENO)) {
+namespace {
+
+constexpr int recorder_niceness = 5;
+
+void require_pipe_on_stdout() {
+  if (!is_open_for_writing(STDOUT_FILENO)) {
     throw Error::failed("--output is '-' and standard output is closed; pipe it into a program, or name a file");
   }
-  if (*file == "-" && ::isatty(STDOUT_FILENO) == 1) {
+  if (::isatty(STDOUT_FILENO) == 1) {
     throw Error::usage(
         "--output is '-' and standard output is a terminal; pipe the frames into a program, as in framewire view "
         "--headless --output - | ffplay -");
   }
+}
+
+}  // namespace
+
+Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log,
+                   const Interruption& interruption, Statistics& statistics, std::function<void()> on_end)
+    : log_(log),
+      clock_(clock),
+      interruption_(interruption),
+      statistics_(statistics),
+      on_end_(std::move(on_end)),
+      frames_(most_waiting_frames) {
+  if (!file) {
+    return;
+  }
+  if (*file == "-") {
+    require_pipe_on_stdout();
+  }
   if (is_named_pipe(*file)) {
     log_.info("--output " + quote(*file, 200) + " is a named pipe; the viewer begins when somebody reads it");
   }
-  writer_.emplace(*file, log, [&interruption] { return interruption.is_requested(); });
+  writer_.emplace(*file, log, [this] { return must_stop(); });
+  thread_ = std::thread([this] { run(); });
 }
 
-std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format) {
-  StreamFormat own = format.value_or(StreamFormat{});
-  own.layout = frame.header().layout;
-  own.colour = frame.header().colour;
+Recorder::~Recorder() {
+  finish();
+}
+
+bool Recorder::is_recording() const noexcept {
+  return thread_.joinable() && last_.load() == WriteResult::written;
+}
+
+/// Polled by the writer while a pipe is full.
+bool Recorder::must_stop() const noexcept {
+  return interruption_.is_requested() || (is_finishing_ && clock_.now_ns() - write_begun_ns_ >= last_frames_timeout_ns);
+}
+
+// ---- The thread that receives frames ----
+
+void Recorder::record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WhenFull when_full) {
+  if (!is_recording()) {
+    return;
+  }
   const FrameHeader& header = frame.header();
-  // The file's rate is that of its first frame.
-  const Rational rate = writer_->frames_written() == 0 ? own.frame_rate : writer_->frame_rate();
-  const std::uint32_t copies =
-      writer_->states_rate() ? repeats_.copies(frame.session_number(), header.epoch, header.sequence, rate) : 1;
+  if (!claim_room(frame.payload().size(), when_full)) {
+    statistics_.frame_unrecorded();
+    return;
+  }
+  WaitingFrame& waiting = frames_[next_];  // fw-record does not touch it before it counts
+  next_ = (next_ + 1) % frames_.size();
+  waiting.session = frame.session_number();
+  waiting.epoch = header.epoch;
+  waiting.sequence = header.sequence;
+  waiting.format = format.value_or(StreamFormat{});
+  waiting.format.layout = header.layout;
+  waiting.format.colour = header.colour;
+  waiting.size_bytes = frame.payload().size();
+  if (waiting.memory.size() < waiting.size_bytes) {
+    waiting.memory.resize(waiting.size_bytes);
+  }
+  std::ranges::copy(frame.payload(), waiting.memory.begin());
+  {
+    const std::scoped_lock lock(mutex_);
+    ++count_;
+  }
+  changed_.notify_all();
+}
+
+bool Recorder::claim_room(std::uint64_t size_bytes, WhenFull when_full) {
+  const std::uint64_t most =
+      std::clamp<std::uint64_t>(most_waiting_bytes / std::max<std::uint64_t>(size_bytes, 1), 2, most_waiting_frames);
+  std::unique_lock lock(mutex_);
+  if (when_full == WhenFull::wait) {
+    changed_.wait(lock, [&] { return count_ < most || !may_wait_ || !is_recording(); });
+  }
+  return count_ < most;
+}
+
+void Recorder::stop_waiting() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    may_wait_ = false;
+  }
+  changed_.notify_all();
+}
+
+// ---- The thread "fw-record" ----
+
+void Recorder::run() noexcept {
+  set_thread_name("fw-record");
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), recorder_niceness);
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return count_ > 0 || is_finishing_; });
+    if (count_ == 0) {
+      return;
+    }
+    const WaitingFrame& frame = frames_[first_];
+    lock.unlock();
+    write(frame);
+    lock.lock();
+    first_ = (first_ + 1) % frames_.size();
+    --count_;
+    lock.unlock();
+    changed_.notify_all();
+    if (last_ != WriteResult::written) {
+      leave_out_waiting();
+      on_end_();
+      return;
+    }
+  }
+}
+
+void Recorder::write(const WaitingFrame& frame) {
   const std::int64_t begun_ns = clock_.now_ns();
-  last_ = writer_->write(own, own.layout, frame.payload(), copies);
-  switch (last_) {
+  write_begun_ns_ = begun_ns;
+  // The file's rate is that of its first frame.
+  const Rational rate = writer_->frames_written() == 0 ? frame.format.frame_rate : writer_->frame_rate();
+  const std::uint32_t copies =
+      writer_->states_rate() ? repeats_.copies(frame.session, frame.epoch, frame.sequence, rate) : 1;
+  const WriteResult result =
+      writer_->write(frame.format, frame.format.layout, std::span(frame.memory).first(frame.size_bytes), copies);
+  switch (result) {
     case WriteResult::written:
       repeats_.written(copies, clock_.now_ns() - begun_ns);
-      return copies;
+      statistics_.frame_recorded(copies);
+      break;
     case WriteResult::failed:
       log_.error("recording has stopped, the stream goes on: " + writer_->message());
       break;
@@ -53,11 +165,32 @@ std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<S
     case WriteResult::stopped:
       break;
   }
-  return 0;
+  last_ = result;
 }
 
+/// Counts the frames that are not written any more. A frame whose recording failed counts as well.
+void Recorder::leave_out_waiting() {
+  statistics_.frame_unrecorded();
+  const std::scoped_lock lock(mutex_);
+  for (; count_ > 0; --count_) {
+    statistics_.frame_unrecorded();
+  }
+}
+
+// ---- The main thread ----
+
 void Recorder::finish() {
-  if (writer_ && frames_missing() > 0 && !has_failed()) {
+  stop_waiting();
+  if (!thread_.joinable()) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    is_finishing_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (frames_missing() > 0 && !has_failed()) {
     log_.warning(
         "--output: the recording lacks " + std::to_string(frames_missing()) +
         " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more than a "

@@ -1,9 +1,16 @@
 // Records received frames (--output).
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -11,40 +18,98 @@
 #include "media/video_writer.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/repeats.hpp"
+#include "viewer/statistics.hpp"
 
 namespace framewire {
 
 /// Records every received frame in order, including frames that newer ones supersede before display. In y4m a frame is
-/// repeated to fill the gap of frames that the sender skipped before it, so that the file plays in real time. If
-/// recording fails (a full disk), the stream continues. Used on the thread that receives frames.
+/// repeated to fill the gap of frames that are missing before it, so that the file plays in real time. If recording
+/// fails (a full disk), the stream continues.
+///
+/// A thread of its own, "fw-record", writes at a lower priority. record() only copies the frame, into memory that is
+/// allocated once, so that a slow disk or reader does not hold frames back.
 class Recorder {
  public:
-  /// Does nothing without a `file`. `clock`, `log` and `interruption` outlive it; `interruption` also ends waiting for
-  /// the reader of a pipe. Throws Error if the file cannot be opened, or if "-" is a terminal.
-  Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log, const Interruption& interruption);
+  /// The most frames that wait to be written, and the most memory for them; two frames may always wait.
+  static constexpr std::size_t most_waiting_frames = 8;
+  static constexpr std::uint64_t most_waiting_bytes = std::uint64_t{256} * 1024 * 1024;
+  /// A reader of the pipe that takes nothing for this long after finish() gets no more.
+  static constexpr std::int64_t last_frames_timeout_ns = 2'000'000'000;
 
-  [[nodiscard]] bool is_recording() const noexcept { return writer_ && last_ == WriteResult::written; }
+  /// What record() does if no more frames may wait.
+  enum class WhenFull {
+    leave_out,  // the frame is not recorded, and counts as unrecorded
+    wait,       // until there is room, or stop_waiting()
+  };
 
-  /// Returns how often the frame was written; 0 on failure. Logs the reason of the first failure. `format` is the
-  /// stream's newest.
-  std::uint32_t record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format);
+  /// Does nothing without a `file`. `clock`, `log`, `interruption` and `statistics` outlive it; `interruption` also
+  /// ends waiting for the reader of a pipe. `on_end` is called when recording ends by itself, on the thread that
+  /// writes. Throws Error if the file cannot be opened, or if "-" is a terminal.
+  Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log, const Interruption& interruption,
+           Statistics& statistics, std::function<void()> on_end);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  /// As finish().
+  ~Recorder();
 
-  /// Whether the reader of the pipe has closed it: a regular end, not a failure.
-  [[nodiscard]] bool reader_has_left() const noexcept { return last_ == WriteResult::reader_gone; }
-  [[nodiscard]] bool has_failed() const noexcept { return last_ == WriteResult::failed; }
+  // ---- The thread that receives frames ----
 
-  /// Skipped frames that the file does not make up for; it plays too fast by as many.
-  [[nodiscard]] std::uint64_t frames_missing() const noexcept { return repeats_.missing(); }
+  /// Copies the frame to be written. `format` is the stream's newest. Does nothing once recording has ended.
+  void record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WhenFull when_full);
 
-  /// Closes the file, and reports missing frames.
+  // ---- The main thread ----
+
+  /// Writes what waits, closes the file, and reports missing frames. No record() follows.
   void finish();
 
+  // ---- Any thread ----
+
+  /// record() waits no more.
+  void stop_waiting() noexcept;
+  [[nodiscard]] bool is_recording() const noexcept;
+  /// Whether the reader of the pipe has closed it: a regular end, not a failure.
+  [[nodiscard]] bool reader_has_left() const noexcept { return last_.load() == WriteResult::reader_gone; }
+  [[nodiscard]] bool has_failed() const noexcept { return last_.load() == WriteResult::failed; }
+  /// Missing frames that the file does not make up for; it plays too fast by as many. After finish().
+  [[nodiscard]] std::uint64_t frames_missing() const noexcept { return repeats_.missing(); }
+
  private:
+  struct WaitingFrame {
+    std::uint64_t session = 0;
+    std::uint32_t epoch = 0;
+    std::uint64_t sequence = 0;
+    StreamFormat format{};
+    std::vector<std::byte> memory{};  // grows to the largest frame
+    std::uint64_t size_bytes = 0;
+  };
+
+  bool claim_room(std::uint64_t size_bytes, WhenFull when_full);
+  void run() noexcept;
+  void write(const WaitingFrame& frame);
+  void leave_out_waiting();
+  [[nodiscard]] bool must_stop() const noexcept;
+
   Log& log_;
   const Clock& clock_;
-  std::optional<VideoWriter> writer_;
-  Repeats repeats_;
-  WriteResult last_ = WriteResult::written;
+  const Interruption& interruption_;
+  Statistics& statistics_;
+  const std::function<void()> on_end_;
+  std::optional<VideoWriter> writer_;  // fw-record's, once that runs
+  Repeats repeats_;                    // fw-record's
+  std::atomic<WriteResult> last_ = WriteResult::written;
+  std::atomic<std::int64_t> write_begun_ns_ = 0;
+  std::atomic<bool> is_finishing_ = false;
+
+  std::vector<WaitingFrame> frames_;  // circular; fw-record has those that count
+  std::size_t next_ = 0;              // where the next frame goes; the receiving thread's
+  std::size_t first_ = 0;             // the first that waits; fw-record's
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::size_t count_ = 0;  // frames that wait, with the one that is being written
+  bool may_wait_ = true;
+
+  std::thread thread_;
 };
 
 }  // namespace framewire

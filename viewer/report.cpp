@@ -12,7 +12,7 @@ namespace framewire {
 namespace {
 
 std::string counts_line(const ViewerReport& report) {
-  const ViewerCounts& counts = report.statistics.counts();
+  const ViewerCounts counts = report.statistics.counts();
   const SubscriberCounts& session = report.session_counts;
   std::string line =
       fmt::format("frames   {} received, {} shown, {} superseded, {} skipped, {} lost", counts.frames_received,
@@ -28,6 +28,9 @@ std::string counts_line(const ViewerReport& report) {
     if (counts.frames_repeated > 0) {
       line += fmt::format(" and {} repeated for those skipped", counts.frames_repeated);
     }
+  }
+  if (counts.frames_unrecorded > 0) {
+    line += fmt::format(", {} not recorded", counts.frames_unrecorded);
   }
   if (counts.frames_shown > 0) {
     line += fmt::format("; {:.1f} s, {:.2f} fps, {}", report.statistics.seconds(), report.statistics.frames_per_s(),
@@ -136,7 +139,7 @@ std::vector<std::string> summary(const ViewerReport& report) {
 
 std::string stats_json(const ViewerReport& report) {
   const Statistics& statistics = report.statistics;
-  const ViewerCounts& counts = statistics.counts();
+  const ViewerCounts counts = statistics.counts();
   const SubscriberStatus& status = report.status;
   Json json = {
       {"frames_received", counts.frames_received},
@@ -149,6 +152,7 @@ std::string stats_json(const ViewerReport& report) {
       {"frames_checked", counts.frames_checked},
       {"frames_recorded", counts.frames_recorded},
       {"frames_repeated", counts.frames_repeated},
+      {"frames_unrecorded", counts.frames_unrecorded},
       {"bytes_received", counts.bytes_received},
       {"sessions", report.session_counts.sessions},
       {"seconds", statistics.seconds()},

@@ -9,6 +9,7 @@ std::string_view name(LatencyStage stage) noexcept {
 }
 
 void Statistics::frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
   if (counts_.frames_received++ == 0) {
     first_received_ns_ = received_ns;
   }
@@ -17,7 +18,29 @@ void Statistics::frame_received(std::uint64_t payload_bytes, std::int64_t receiv
   panel_meter_.frame_received(payload_bytes);
 }
 
+void Statistics::frame_superseded() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.frames_superseded;
+}
+
+void Statistics::frame_recorded(std::uint32_t copies) noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.frames_recorded;
+  counts_.frames_repeated += copies - 1;
+}
+
+void Statistics::frame_unrecorded() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.frames_unrecorded;
+}
+
+void Statistics::await_first_frame(std::int64_t since_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
+  awaited_since_ns_ = since_ns;
+}
+
 void Statistics::frame_checked(bool is_torn) noexcept {
+  const std::scoped_lock lock(mutex_);
   ++counts_.frames_checked;
   counts_.frames_torn += is_torn ? 1 : 0;
 }
@@ -30,6 +53,7 @@ void Statistics::add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_n
 }
 
 void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
   if (counts_.frames_shown++ == 0) {
     first_shown_ns_ = here.shown_ns;
   }
@@ -54,17 +78,45 @@ void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, s
   }
 }
 
+ViewerCounts Statistics::counts() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+std::int64_t Statistics::connect_to_first_frame_ns() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return connect_to_first_frame_ns_;
+}
+
 double Statistics::seconds() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return seconds_locked();
+}
+
+double Statistics::seconds_locked() const noexcept {
   return counts_.frames_shown == 0 ? 0 : static_cast<double>(last_shown_ns_ - first_received_ns_) / 1e9;
 }
 
 double Statistics::frames_per_s() const noexcept {
+  const std::scoped_lock lock(mutex_);
   const double shown_s = static_cast<double>(last_shown_ns_ - first_shown_ns_) / 1e9;
   return counts_.frames_shown < 2 || shown_s <= 0 ? 0 : static_cast<double>(counts_.frames_shown - 1) / shown_s;
 }
 
 double Statistics::gigabytes_per_s() const noexcept {
-  return counts_.frames_shown < 2 || seconds() <= 0 ? 0 : static_cast<double>(counts_.bytes_received) / seconds() / 1e9;
+  const std::scoped_lock lock(mutex_);
+  const double lasted_s = seconds_locked();
+  return counts_.frames_shown < 2 || lasted_s <= 0 ? 0 : static_cast<double>(counts_.bytes_received) / lasted_s / 1e9;
+}
+
+RecentRates Statistics::take_line_rates(std::int64_t now_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
+  return line_meter_.take_rates(now_ns);
+}
+
+RecentRates Statistics::take_panel_rates(std::int64_t now_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
+  return panel_meter_.take_rates(now_ns);
 }
 
 }  // namespace framewire

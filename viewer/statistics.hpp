@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 #include "base/histogram.hpp"
@@ -38,36 +39,37 @@ struct ViewerCounts {
   std::uint64_t frames_checked = 0;  // for tearing
   std::uint64_t frames_torn = 0;
   std::uint64_t frames_recorded = 0;
-  std::uint64_t frames_repeated = 0;  // in the recording, in place of skipped frames
-  std::uint64_t bytes_received = 0;   // payload
+  std::uint64_t frames_repeated = 0;    // in the recording, in place of skipped frames
+  std::uint64_t frames_unrecorded = 0;  // received, but not in the recording: writing was too slow, or was ended
+  std::uint64_t bytes_received = 0;     // payload
 };
 
-/// frames_received = frames_shown + frames_superseded holds whenever the viewer holds no frame. Used on the drawing
-/// thread; about 270 kB, never allocates.
+/// frames_received = frames_shown + frames_superseded holds whenever the viewer holds no frame. Any thread; about
+/// 270 kB, never allocates.
 class Statistics {
  public:
   void frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept;
-  void frame_superseded() noexcept { ++counts_.frames_superseded; }
+  void frame_superseded() noexcept;
   /// `copies`: one for the frame, and one for each skipped frame before it.
-  void frame_recorded(std::uint32_t copies) noexcept {
-    ++counts_.frames_recorded;
-    counts_.frames_repeated += copies - 1;
-  }
+  void frame_recorded(std::uint32_t copies) noexcept;
+  /// A received frame that the recording lacks.
+  void frame_unrecorded() noexcept;
   void frame_checked(bool is_torn) noexcept;
   /// The next shown frame is the first one since this time (monotonic).
-  void await_first_frame(std::int64_t since_ns) noexcept { awaited_since_ns_ = since_ns; }
+  void await_first_frame(std::int64_t since_ns) noexcept;
   /// `clock_offset_ns` is the sender's clock minus ours (Subscriber::clock_offset).
   void frame_shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept;
 
-  [[nodiscard]] const ViewerCounts& counts() const noexcept { return counts_; }
-  /// From completed to shown.
+  [[nodiscard]] ViewerCounts counts() const noexcept;
+  /// From completed to shown. To be read when no thread adds frames any more.
   [[nodiscard]] const Histogram& latency() const noexcept { return latency_; }
+  /// The same of one stage.
   [[nodiscard]] const Histogram& stage(LatencyStage stage) const noexcept {
     return stages_[static_cast<std::size_t>(stage)];
   }
 
   /// From connect() to the first shown frame, for the newest session that showed one; 0 before the first.
-  [[nodiscard]] std::int64_t connect_to_first_frame_ns() const noexcept { return connect_to_first_frame_ns_; }
+  [[nodiscard]] std::int64_t connect_to_first_frame_ns() const noexcept;
   /// From the first received frame to the last shown one.
   [[nodiscard]] double seconds() const noexcept;
   /// Frames shown per second, from the first to the last: n frames are n - 1 intervals.
@@ -75,13 +77,15 @@ class Statistics {
   /// Payload received per second, over seconds() (10^9 bytes).
   [[nodiscard]] double gigabytes_per_s() const noexcept;
 
-  /// Rates since the last take_rates(). The live line and the panel have a meter each.
-  [[nodiscard]] RecentMeter& line_meter() noexcept { return line_meter_; }
-  [[nodiscard]] RecentMeter& panel_meter() noexcept { return panel_meter_; }
+  /// Rates since the last call, for the live line and, apart from it, for the panel.
+  [[nodiscard]] RecentRates take_line_rates(std::int64_t now_ns) noexcept;
+  [[nodiscard]] RecentRates take_panel_rates(std::int64_t now_ns) noexcept;
 
  private:
   void add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept;
+  [[nodiscard]] double seconds_locked() const noexcept;
 
+  mutable std::mutex mutex_;  // guards what follows
   ViewerCounts counts_;
   Histogram latency_;
   std::array<Histogram, latency_stage_count> stages_;

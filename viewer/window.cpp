@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -19,9 +20,12 @@ namespace framewire {
 
 namespace {
 
-/// A covered window, or one on a sleeping screen, may never be presented. After this time the viewer continues serving
-/// its sender.
+/// A covered window, or one on a sleeping screen, may never be presented. After this time drawing goes on.
 constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
+
+/// The longest sleep of wait_events(). A driver that waits for an answer of the X server may take an event off the
+/// connection that GLFW sleeps on. wake() after each picture tells GLFW; this is for what a driver does in between.
+constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;
 
 std::string glfw_error() {
   const char* text = nullptr;
@@ -117,7 +121,8 @@ Window::Window(const WindowOptions& options) {
     glfwDestroyWindow(window_);
     throw;
   }
-  glfwSwapInterval(1);
+  glfwMakeContextCurrent(nullptr);
+  read_size();
   if (options.is_fullscreen) {
     set_fullscreen(true);
   }
@@ -169,7 +174,9 @@ void Window::connect_callbacks() noexcept {
     self.events_.needs_redraw = true;
   });
   glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) {
-    static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
+    Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+    self.read_size();
+    self.events_.needs_redraw = true;
   });
 }
 
@@ -227,10 +234,27 @@ void Window::set_fullscreen(bool on) noexcept {
   events_.needs_redraw = true;
 }
 
-Size Window::size() const noexcept {
+void Window::read_size() noexcept {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);
-  return {static_cast<std::uint32_t>(std::max(width, 0)), static_cast<std::uint32_t>(std::max(height, 0))};
+  size_ = static_cast<std::uint64_t>(std::max(width, 0)) << 32U | static_cast<std::uint32_t>(std::max(height, 0));
+}
+
+Size Window::size() const noexcept {
+  const std::uint64_t size = size_;
+  return {static_cast<std::uint32_t>(size >> 32U), static_cast<std::uint32_t>(size)};
+}
+
+void Window::attach() {
+  glfwMakeContextCurrent(window_);
+  if (glfwGetCurrentContext() != window_) {
+    throw Error::failed("the window's OpenGL context cannot be used by the drawing thread (" + glfw_error() + ")");
+  }
+  glfwSwapInterval(1);
+}
+
+void Window::detach() noexcept {
+  glfwMakeContextCurrent(nullptr);
 }
 
 void Window::begin() noexcept {
@@ -241,6 +265,7 @@ void Window::begin() noexcept {
 
 std::optional<std::int64_t> Window::present() noexcept {
   glfwSwapBuffers(window_);
+  wake();
   const GpuWait result = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
   return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
 }
@@ -253,8 +278,13 @@ Image Window::capture(const std::function<void()>& draw) {
   return read_image(target);
 }
 
-SurfaceEvents Window::poll_events() noexcept {
-  glfwPollEvents();
+SurfaceEvents Window::wait_events(std::int64_t deadline_ns) noexcept {
+  const std::int64_t left_ns = std::min(deadline_ns - monotonic_ns(), longest_sleep_ns);
+  if (left_ns > 0) {
+    glfwWaitEventsTimeout(static_cast<double>(left_ns) / 1e9);
+  } else {
+    glfwPollEvents();
+  }
   events_.quit_requested = events_.quit_requested || glfwWindowShouldClose(window_) == GLFW_TRUE;
   if (events_.fullscreen_toggle_requested) {
     set_fullscreen(!is_fullscreen_);
@@ -262,9 +292,8 @@ SurfaceEvents Window::poll_events() noexcept {
   return std::exchange(events_, {});
 }
 
-/// Short enough for keys to respond within about one picture. Frames wake the viewer immediately anyway.
-std::int64_t Window::poll_interval_ns() const noexcept {
-  return 12 * ns_per_ms;
+void Window::wake() noexcept {
+  glfwPostEmptyEvent();
 }
 
 std::string Window::describe() const {

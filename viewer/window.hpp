@@ -1,6 +1,8 @@
 // The viewer's window.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 
 #include "viewer/screensaver.hpp"
@@ -28,23 +30,26 @@ class GlfwLibrary {
 };
 
 /// A GLFW window with an OpenGL 4.5 core context and vsync. viewer/keys.hpp has its keys.
-/// Fullscreen hides the cursor and suspends the screen saver. At most one at a time; used on the main thread.
+/// Fullscreen hides the cursor and suspends the screen saver. At most one at a time.
 class Window final : public Surface {
  public:
   /// Throws Error: no display, no OpenGL 4.5, no such monitor.
   explicit Window(const WindowOptions& options);
   ~Window() override;
 
-  [[nodiscard]] Size size() const noexcept override;
+  SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
+  void attach() override;
+  void detach() noexcept override;
   void begin() noexcept override;
   std::optional<std::int64_t> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
-  SurfaceEvents poll_events() noexcept override;
-  [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_; }
+  void wake() noexcept override;
+  [[nodiscard]] Size size() const noexcept override;
+  [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool may_be_visible() const noexcept override { return true; }
-  [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
   [[nodiscard]] std::string describe() const override;
 
+  /// The main thread.
   void set_title(const std::string& title) noexcept;
 
  private:
@@ -55,6 +60,7 @@ class Window final : public Surface {
   void create(const WindowOptions& options);
   void connect_callbacks() noexcept;
   void set_fullscreen(bool on) noexcept;
+  void read_size() noexcept;
   [[nodiscard]] GLFWmonitor* monitor_here() const noexcept;
   [[nodiscard]] Place place() const noexcept;
 
@@ -63,9 +69,11 @@ class Window final : public Surface {
   GLFWmonitor* chosen_monitor_ = nullptr;  // set by --monitor
   GLFWwindow* window_ = nullptr;
   Place windowed_place_{};  // restored when fullscreen ends
-  bool is_fullscreen_ = false;
-  bool is_iconified_ = false;
   SurfaceEvents events_;
+  // For the drawing thread, which may not ask GLFW for them.
+  std::atomic<std::uint64_t> size_ = 0;  // the width above the height
+  std::atomic<bool> is_fullscreen_ = false;
+  std::atomic<bool> is_iconified_ = false;
 };
 
 }  // namespace framewire

@@ -193,8 +193,13 @@ class Program:
     def go_on(self):
         self.signal(signal.SIGCONT)
 
-    def state(self) -> str:
-        """The kernel's state of its first thread: R runnable, S sleeping, T stopped."""
+    def state(self, thread: str = "") -> str:
+        """The kernel's state of its thread of that name, or of its first one: R runnable, S sleeping, T stopped."""
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+            if (task / "comm").read_text().strip() == thread:
+                return (task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        if thread:
+            raise AssertionError(f"{self} has no thread {thread}")
         return pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
     def memory_kb(self) -> int:

@@ -8,11 +8,11 @@ POLLS = 20  # equal readings in a row
 
 
 class Spinning(BytePrograms):
-    def is_in_state_for_a_while(self, program: harness.Program, wanted: str):
+    def is_in_state_for_a_while(self, program: harness.Program, wanted: str, thread: str = ""):
         seen = []
 
         def agree():
-            seen.append(program.state())
+            seen.append(program.state(thread))
             return len(seen) >= POLLS and set(seen[-POLLS:]) == {wanted}
         harness.wait_until(agree, f"{program} to be in state {wanted} {POLLS} times in turn", poll_interval_s=0.01)
 
@@ -58,7 +58,7 @@ class Spinning(BytePrograms):
                     sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "2", "--delivery", "every")
                     viewer = self.view(sender.address, "--size", "64x36", "--transport", transport, "--verify", *option)
                     viewer.wait_line("transport=")
-                    self.is_in_state_for_a_while(viewer, state)
+                    self.is_in_state_for_a_while(viewer, state, "fw-receive")
                     sender.interrupt()
                     self.ends(viewer)
                     self.ends(sender)

@@ -1,50 +1,15 @@
-"""The viewer's window on an X server without a screen: pictures, keys, and how it ends."""
+"""The viewer's window: pictures, keys, and how it ends."""
 import ctypes
 import ctypes.util
-import os
 import re
 import struct
-import subprocess
 
 import harness
 import pictures
+from windows import SCREEN, OnADisplay
 
-SCREEN = (1280, 800)
 
-
-class Window(harness.EndToEnd):
-    def setUp(self):
-        super().setUp()
-        for tool in ("Xvfb", "xdotool", "ffmpeg"):
-            harness.require_tool(tool)
-        reads, writes = os.pipe()
-        screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"],
-                                       pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(self.server.wait)
-        self.addCleanup(self.server.terminate)
-        os.close(writes)
-        with os.fdopen(reads) as number:
-            self.display = ":" + number.readline().strip()
-        self.assertNotEqual(self.display, ":", "Xvfb did not start")
-
-    def with_display(self) -> dict:
-        # Display libraries that are unloaded again leak a few strings, which LeakSanitizer cannot tell from ours.
-        return self.environment(DISPLAY=self.display,
-                                ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-
-    def tool(self, *command) -> str:
-        done = subprocess.run([str(word) for word in command], env=self.with_display(), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=harness.WATCHDOG_S, check=False)
-        return done.stdout.decode().strip()
-
-    def open_window(self, *options) -> harness.Program:
-        viewer = self.view(*options, headless=False, environment=self.with_display(), terminal=True)
-        self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible",
-                                                           "--class", "framewire"), "the window")
-        self.tool("xdotool", "windowfocus", self.window)
-        return viewer
-
+class Window(OnADisplay):
     def press(self, key: str):
         self.tool("xdotool", "windowfocus", self.window)
         self.tool("xdotool", "key", key)
@@ -88,12 +53,6 @@ class Window(harness.EndToEnd):
         self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size,
                   "-i", self.display, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
         return pictures.Picture(*SCREEN, 3, self.file("screen.rgb").read_bytes())
-
-    def start_bars(self, *options, size="640x360") -> tuple[harness.Program, harness.Program]:
-        sender = self.send_on("pattern", "--size", "320x180", "--fps", "20")
-        viewer = self.open_window(sender.address, "--size", size, *options)
-        viewer.wait_line("shown [1-9]")
-        return sender, viewer
 
     def has_bars(self, picture=None, at_y=0.2) -> bool:
         """White, yellow, cyan, green, magenta, red and blue at 75 %, somewhere along a row of the screen."""

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/clock.hpp"
+#include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
-#include "viewer/headless.hpp"
 #include "viewer/redraw_schedule.hpp"
 
 namespace framewire {
@@ -39,12 +39,13 @@ class CompositionTest : public testing::Test {
     layer_.forget_memory();
   }
 
-  Headless surface_{{640, 360}};
+  AttachedHeadless attached_{{640, 360}};
+  Headless& surface_ = attached_.surface;
   Statistics statistics_;
   Layer layer_{false, statistics_};
   Composition composition_{layer_, statistics_};
   FrameMaker frames_;
-  CompositionFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
+  StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
   std::int64_t now_ns_ = ns_per_s;
 };
 

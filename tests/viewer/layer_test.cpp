@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
+#include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
-#include "viewer/headless.hpp"
 
 namespace framewire {
 namespace {
@@ -24,7 +24,8 @@ class LayerTest : public testing::Test {
     return std::to_integer<int>(picture.pixels.at((y * picture.size.width + x) * 4));
   }
 
-  Headless surface_{{64, 36}};
+  AttachedHeadless attached_{{64, 36}};
+  Headless& surface_ = attached_.surface;
   Statistics statistics_;
   Layer layer_{true, statistics_};
   FrameMaker frames_;
@@ -106,12 +107,6 @@ TEST_F(LayerTest, KeepsItsPictureWhenTheMemoryIsForgotten) {
   EXPECT_EQ(frames_.returned(), Returned{1});
   present();
   EXPECT_NEAR(red_at(32, 18), 200, 1);
-}
-
-TEST_F(LayerTest, GivesBackWhatItDoesNotShow) {
-  layer_.discard(frames_.make(3));
-  EXPECT_EQ(frames_.returned(), Returned{3});
-  EXPECT_FALSE(layer_.has_picture());
 }
 
 TEST_F(LayerTest, RefusesBytesAndKeepsItsPicture) {

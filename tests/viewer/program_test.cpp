@@ -3,8 +3,13 @@
 #include "viewer/program.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,7 +28,7 @@
 namespace framewire {
 namespace {
 
-int uploads = 0;
+std::atomic<int> uploads = 0;
 using SubImage = decltype(glad_glTextureSubImage2D);
 SubImage original_sub_image = nullptr;
 void GLAD_API_PTR counts_uploads(GLuint texture, GLint level, GLint x, GLint y, GLsizei width, GLsizei height,
@@ -32,15 +37,23 @@ void GLAD_API_PTR counts_uploads(GLuint texture, GLint level, GLint x, GLint y, 
   original_sub_image(texture, level, x, y, width, height, format, type, pixels);
 }
 
-/// A headless surface that the test observes and can hide.
+/// A headless surface that the test observes, can hide, and can block.
 class WatchedSurface final : public Surface {
  public:
-  WatchedSurface() {
+  SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override {
+    headless_.wait_events(std::min(deadline_ns, monotonic_ns() + ns_per_ms));
+    return on_poll ? on_poll() : SurfaceEvents{};
+  }
+  void attach() override {
+    headless_.attach();
     original_sub_image = glad_glTextureSubImage2D;
     uploads = 0;
     counting_.emplace(glad_glTextureSubImage2D, counts_uploads);
   }
-  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
+  void detach() noexcept override {
+    counting_.reset();
+    headless_.detach();
+  }
   void begin() noexcept override {
     ++drawings;
     headless_.begin();
@@ -48,24 +61,28 @@ class WatchedSurface final : public Surface {
   std::optional<std::int64_t> present() noexcept override {
     const auto at_ns = headless_.present();
     // A slow machine presents the message that it waits, too; only frames count.
-    if (at_ns && std::exchange(uploads_presented_, uploads) != uploads && ++frames_presented == fails_after) {
+    if (at_ns && std::exchange(uploads_presented_, uploads.load()) != uploads && ++frames_presented == fails_after) {
       on_failure();
+    }
+    while (frames_presented == blocks_after) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return at_ns;
   }
   Image capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
-  SurfaceEvents poll_events() noexcept override { return on_poll ? on_poll() : SurfaceEvents{}; }
+  void wake() noexcept override { headless_.wake(); }
+  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
   [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }
   [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
-  [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override { return ns_per_ms; }
   [[nodiscard]] std::string describe() const override { return "watched"; }
 
-  int drawings = 0;
-  int frames_presented = 0;
+  std::atomic<int> drawings = 0;
+  std::atomic<int> frames_presented = 0;
   int fails_after = 0;
+  std::atomic<int> blocks_after = -1;  // present() of the frame with this number does not return
   std::function<void()> on_failure;
   std::function<SurfaceEvents()> on_poll;
-  bool hidden = false;
+  std::atomic<bool> hidden = false;
 
  private:
   Headless headless_{{64, 36}};
@@ -93,6 +110,9 @@ class ProgramTest : public testing::Test {
         std::ranges::fill(slot->bytes(), std::byte{200});
         stream_.publish(std::move(*slot), {});
         ++published_;
+        if (after_frame_) {
+          after_frame_();
+        }
       }
       stream_.finish();
     });
@@ -116,15 +136,21 @@ class ProgramTest : public testing::Test {
     service_.reset();
   }
 
-  /// Runs the viewer on `surface` until it ends.
-  ExitStatus view(std::unique_ptr<Surface> surface, const std::string& count, const char* limit = "--frames") {
+  /// Runs the viewer on `surface` until it ends. `unblock` is called before the viewer is destroyed.
+  ExitStatus view(std::unique_ptr<Surface> surface, const std::string& count, const char* limit = "--frames",
+                  const std::vector<const char*>& more = {"--headless"}, const std::function<void()>& unblock = {}) {
     const std::string address = "127.0.0.1:" + std::to_string(service_->port());
     const std::string stats = folder_.file("stats.json");
-    const std::vector<const char*> words = {"framewire-view", "--headless",  "--size",      "64x36",
-                                            address.c_str(),  limit,         count.c_str(), "--stats",
-                                            stats.c_str(),    "--transport", "local"};
+    std::vector<const char*> words = {"framewire-view", "--size",  "64x36",       address.c_str(), limit,
+                                      count.c_str(),    "--stats", stats.c_str(), "--transport",   "local"};
+    words.insert(words.end(), more.begin(), more.end());
     const auto options = parse_options(static_cast<int>(words.size()), words.data());
-    const ExitStatus status = Program(*options, interruption_, log_.log(), std::move(surface)).run();
+    Program program(*options, interruption_, log_.log(), std::move(surface));
+    const ExitStatus status = program.run();
+    was_blocked_ = program.is_blocked();
+    if (unblock) {
+      unblock();
+    }
     const auto text = test::read_file(stats);
     stats_ = nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
                                    reinterpret_cast<const char*>(text.data()) + text.size());
@@ -141,7 +167,9 @@ class ProgramTest : public testing::Test {
   std::unique_ptr<SenderService> service_;
   std::thread source_;
   std::atomic<std::uint64_t> published_ = 0;
+  std::function<void()> after_frame_;  // of the sender; set before it starts
   nlohmann::json stats_;
+  bool was_blocked_ = false;
 };
 
 TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
@@ -185,14 +213,95 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
       watched.hidden = false;
       events.needs_redraw = true;
     }
+    events.quit_requested = watched.frames_presented > 0;
     return events;
   };
-  EXPECT_EQ(view(std::move(surface), "60"), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(view(std::move(surface), "1000000"), ExitStatus::ok) << log_.text();
   EXPECT_EQ(uploads_while_hidden, 0);
   EXPECT_EQ(drawings_while_hidden, 0);
   EXPECT_GE(stats_["frames_superseded"], 20);
   EXPECT_GT(stats_["frames_shown"], 0) << "it came back";
   EXPECT_GT(uploads, 0);
+}
+
+/// What a viewer does whose window system holds the drawing in a swap, as it may for a window that nobody sees.
+class BlockedDrawing : public ProgramTest {
+ protected:
+  BlockedDrawing() {
+    watched_.blocks_after = 2;
+    // The first frames come one after the other, so that the drawing is blocked before the last one comes.
+    after_frame_ = [this] {
+      while (published_ <= 2 && !stream_.is_stopping() && watched_.frames_presented < static_cast<int>(published_)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    };
+    start_sender();
+  }
+  ~BlockedDrawing() override { stop(); }
+
+  ExitStatus view_blocked(const std::string& count, const char* limit, const std::vector<const char*>& more = {}) {
+    const ExitStatus status = view(std::move(surface_), count, limit, more, [this] { watched_.blocks_after = -1; });
+    EXPECT_TRUE(was_blocked_);
+    EXPECT_LE(stats_["frames_shown"], 1) << "the second is in the swap";
+    return status;
+  }
+
+  std::unique_ptr<WatchedSurface> surface_ = std::make_unique<WatchedSurface>();
+  WatchedSurface& watched_ = *surface_;  // while view() runs
+};
+
+TEST_F(BlockedDrawing, DelaysNotTheEndByDuration) {
+  EXPECT_EQ(view_blocked("1s", "--duration"), ExitStatus::ok) << log_.text();
+}
+
+TEST_F(BlockedDrawing, DelaysNoFrameThatMayBeSkipped) {
+  EXPECT_EQ(view_blocked("100", "--frames", {"--delivery", "latest"}), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(stats_["frames_received"], 100);
+}
+
+TEST_F(BlockedDrawing, DelaysNoRecording) {
+  const std::string film = folder_.file("film.raw");
+  EXPECT_EQ(view_blocked("100", "--frames", {"--delivery", "latest", "--output", film.c_str()}), ExitStatus::ok)
+      << log_.text();
+  EXPECT_GT(stats_["frames_recorded"], 2);
+  EXPECT_EQ(stats_["frames_recorded"].get<int>() + stats_["frames_unrecorded"].get<int>(),
+            stats_["frames_received"].get<int>());
+  EXPECT_EQ(std::filesystem::file_size(film), stats_["frames_recorded"].get<std::uint64_t>() * 64 * 36 * 4);
+}
+
+TEST_F(BlockedDrawing, DelaysNoKey) {
+  watched_.on_poll = [this] {
+    SurfaceEvents events;
+    events.quit_requested = watched_.frames_presented == 2 && published_ > 5;
+    return events;
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration", {"--delivery", "latest"}), ExitStatus::ok) << log_.text();
+}
+
+TEST_F(BlockedDrawing, DelaysNoSignal) {
+  watched_.on_poll = [this] {
+    if (watched_.frames_presented == 2) {
+      ::kill(::getpid(), SIGTERM);
+    }
+    return SurfaceEvents{};
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration"), ExitStatus::ok) << log_.text();
+}
+
+TEST_F(BlockedDrawing, DelaysNoEndOfTheStream) {
+  watched_.on_poll = [this] {
+    if (watched_.frames_presented == 2) {
+      stream_.stop();
+    }
+    return SurfaceEvents{};
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration"), ExitStatus::ok) << log_.text();
+}
+
+TEST_F(BlockedDrawing, LeavesNoScreenshot) {
+  const std::string file = folder_.file("last.png");
+  EXPECT_EQ(view_blocked("1s", "--duration", {"--screenshot", file.c_str()}), ExitStatus::failed);
+  EXPECT_NE(log_.text().find("the window system blocks the drawing"), std::string::npos) << log_.text();
 }
 
 /// A script must not take that for success. A busy machine may not connect in the shorter times.

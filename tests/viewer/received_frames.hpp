@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,11 +24,17 @@ class CreditCounter final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
   bool arm() noexcept override { return true; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
-  void return_credit(const FrameHeader& header) noexcept override { returned.push_back(header.sequence); }
+  void return_credit(const FrameHeader& header) noexcept override {
+    const std::scoped_lock lock(mutex_);
+    returned.push_back(header.sequence);
+  }
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
   [[nodiscard]] std::string fault() const override { return ""; }
 
   std::vector<std::uint64_t> returned;
+
+ private:
+  std::mutex mutex_;
 };
 
 /// The memory of a frame, and a frame of one grey value in it.

@@ -1,11 +1,22 @@
 #include "viewer/recorder.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/media/media_files.hpp"
@@ -16,28 +27,55 @@ namespace {
 
 class RecorderTest : public testing::Test {
  protected:
+  /// A recorder into `file`, which the test gives frames.
+  std::unique_ptr<Recorder> record_to(const std::optional<std::string>& file) {
+    return std::make_unique<Recorder>(file, clock_, kept_, interruption_, statistics_, [this] { ++ends_; });
+  }
+
+  static constexpr auto wait = Recorder::WhenFull::wait;
+
   test::KeptLog kept_;
   Interruption interruption_;
-  VirtualClock clock_;
+  SystemClock clock_;
+  Statistics statistics_;
+  std::atomic<int> ends_ = 0;
   FrameMaker frames_;
   test::TemporaryFolder folder_;
   std::string file_ = folder_.file("film.raw");
 };
 
 TEST_F(RecorderTest, DoesNothingWithoutAFile) {
-  const Recorder recorder(std::nullopt, clock_, kept_, interruption_);
-  EXPECT_FALSE(recorder.is_recording());
-  EXPECT_FALSE(recorder.has_failed());
+  const auto recorder = record_to(std::nullopt);
+  EXPECT_FALSE(recorder->is_recording());
+  recorder->record(frames_.make(1), std::nullopt, wait);
+  recorder->finish();
+  EXPECT_FALSE(recorder->has_failed());
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 0U);
 }
 
 TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
-  Recorder recorder(file_, clock_, kept_, interruption_);
-  EXPECT_TRUE(recorder.is_recording());
-  EXPECT_TRUE(recorder.record(frames_.make(1), std::nullopt));
-  EXPECT_TRUE(recorder.record(frames_.make(2), std::nullopt));
-  recorder.finish();
+  const auto recorder = record_to(file_);
+  EXPECT_TRUE(recorder->is_recording());
+  recorder->record(frames_.make(1), std::nullopt, wait);
+  recorder->record(frames_.make(2), std::nullopt, wait);
+  recorder->finish();
   EXPECT_EQ(std::filesystem::file_size(file_), 2 * frames_.layout().size_bytes);
-  EXPECT_FALSE(recorder.has_failed());
+  EXPECT_EQ(statistics_.counts().frames_recorded, 2U);
+  EXPECT_FALSE(recorder->has_failed());
+}
+
+TEST_F(RecorderTest, WritesTheFramesInTheirOrderAndAsTheyWere) {
+  const auto recorder = record_to(file_);
+  for (std::uint8_t i = 0; i < 100; ++i) {
+    recorder->record(frames_.make(i, i), std::nullopt, wait);  // every frame lies in the same memory
+  }
+  recorder->finish();
+  const auto bytes = test::read_file(file_);
+  ASSERT_EQ(bytes.size(), 100 * frames_.layout().size_bytes);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(std::to_integer<std::size_t>(bytes[i * frames_.layout().size_bytes]), i);
+    EXPECT_EQ(std::to_integer<std::size_t>(bytes[(i + 1) * frames_.layout().size_bytes - 1]), i);
+  }
 }
 
 /// Skipped frames do not make a recording shorter than its stream.
@@ -46,13 +84,14 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   FrameMaker gray(PixelFormat::gray8);
   StreamFormat format{.layout = gray.layout(), .colour = {}};
   format.frame_rate = {25, 1};
-  Recorder recorder(film, clock_, kept_, interruption_);
-  EXPECT_EQ(recorder.record(gray.make(10, 1), format), 1U);
-  EXPECT_EQ(recorder.record(gray.make(11, 2), format), 1U);
-  EXPECT_EQ(recorder.record(gray.make(15, 3), format), 4U) << "three were skipped";
-  EXPECT_EQ(recorder.record(gray.make(115, 4), format), 26U) << "no more than a second";
-  EXPECT_EQ(recorder.frames_missing(), 74U);
-  recorder.finish();
+  const auto recorder = record_to(film);
+  for (const std::uint64_t sequence : {10U, 11U, 15U, 115U}) {  // three were skipped, then more than a second
+    recorder->record(gray.make(sequence), format, wait);
+  }
+  recorder->finish();
+  EXPECT_EQ(recorder->frames_missing(), 74U);
+  EXPECT_EQ(statistics_.counts().frames_recorded, 4U);
+  EXPECT_EQ(statistics_.counts().frames_repeated, 28U);
   const auto bytes = test::read_file(film);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t frames = 0;
@@ -66,24 +105,98 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
 TEST_F(RecorderTest, RepeatsNothingWhereNoRateIsStated) {
   StreamFormat format{.layout = frames_.layout(), .colour = {}};
   format.frame_rate = {25, 1};
-  Recorder raw(file_, clock_, kept_, interruption_);
-  EXPECT_EQ(raw.record(frames_.make(1), format), 1U);
-  EXPECT_EQ(raw.record(frames_.make(9), format), 1U) << "raw frames have no rate";
-  Recorder unknown(folder_.file("film.y4m"), clock_, kept_, interruption_);
-  EXPECT_EQ(unknown.record(frames_.make(1), std::nullopt), 1U);
-  EXPECT_EQ(unknown.record(frames_.make(9), std::nullopt), 1U) << "nobody knows the rate";
+  const auto raw = record_to(file_);
+  raw->record(frames_.make(1), format, wait);
+  raw->record(frames_.make(9), format, wait);
+  raw->finish();
+  const auto unknown = record_to(folder_.file("film.y4m"));
+  unknown->record(frames_.make(1), std::nullopt, wait);
+  unknown->record(frames_.make(9), std::nullopt, wait);
+  unknown->finish();
+  EXPECT_EQ(statistics_.counts().frames_recorded, 4U);
+  EXPECT_EQ(statistics_.counts().frames_repeated, 0U);
 }
 
 TEST_F(RecorderTest, StopsOnAFullDiskAndSaysSoOnce) {
-  Recorder recorder("/dev/full", clock_, kept_, interruption_);
-  EXPECT_FALSE(recorder.record(frames_.make(1), std::nullopt));
-  EXPECT_FALSE(recorder.is_recording());
-  EXPECT_TRUE(recorder.has_failed());
-  EXPECT_NE(kept_.text(), "");
+  const auto recorder = record_to("/dev/full");
+  recorder->record(frames_.make(1), std::nullopt, wait);
+  EXPECT_TRUE(test::eventually([&] { return ends_ == 1; }));
+  EXPECT_FALSE(recorder->is_recording());
+  EXPECT_TRUE(recorder->has_failed());
+  recorder->record(frames_.make(2), std::nullopt, wait);
+  recorder->finish();
+  EXPECT_NE(kept_.text().find("recording has stopped"), std::string::npos) << kept_.text();
+  EXPECT_EQ(statistics_.counts().frames_recorded, 0U);
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 1U) << "those that come later are the message's matter";
 }
 
 TEST_F(RecorderTest, RefusesAFileThatCannotBeOpened) {
-  EXPECT_THROW(Recorder("/nonexistent/film.y4m", clock_, kept_, interruption_), Error);
+  EXPECT_THROW(record_to("/nonexistent/film.y4m"), Error);
+}
+
+/// A named pipe whose reader reads nothing: a pipe holds less than one of these frames.
+class SlowReader : public RecorderTest {
+ protected:
+  SlowReader() {
+    ::mkfifo(fifo_.c_str(), 0600);
+    reader_.reset(::open(fifo_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    recorder_ = record_to(fifo_);
+  }
+  ~SlowReader() override { reader_.reset(); }
+
+  FrameMaker large_{PixelFormat::rgba, 1280, 720};
+  std::string fifo_ = folder_.file("frames");
+  FileDescriptor reader_;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+TEST_F(SlowReader, DoesNotHoldFramesBack) {
+  constexpr std::uint64_t count = 50;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    recorder_->record(large_.make(i), std::nullopt, Recorder::WhenFull::leave_out);
+  }
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, count - Recorder::most_waiting_frames);
+  reader_.reset();  // leaves
+  recorder_->finish();
+  EXPECT_TRUE(recorder_->reader_has_left());
+  EXPECT_EQ(statistics_.counts().frames_recorded + statistics_.counts().frames_unrecorded, count);
+}
+
+TEST_F(SlowReader, HoldsFramesBackIfNoneMayBeLeftOut) {
+  std::atomic<int> recorded = 0;
+  std::thread receiving([&] {
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      recorder_->record(large_.make(i), std::nullopt, wait);
+      ++recorded;
+    }
+  });
+  EXPECT_TRUE(test::eventually([&] { return recorded == static_cast<int>(Recorder::most_waiting_frames); }));
+  std::thread reading([&] {
+    std::vector<std::byte> bytes(1 << 16);
+    std::uint64_t left = 20 * large_.layout().size_bytes;
+    while (left > 0) {
+      const ssize_t got = ::read(reader_.get(), bytes.data(), std::min<std::uint64_t>(bytes.size(), left));
+      left -= got > 0 ? static_cast<std::uint64_t>(got) : 0;
+    }
+  });
+  receiving.join();
+  recorder_->finish();
+  reading.join();
+  EXPECT_EQ(statistics_.counts().frames_recorded, 20U);
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 0U);
+}
+
+TEST_F(SlowReader, IsNotWaitedForOnceTheStreamEnds) {
+  std::thread receiving([&] {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      recorder_->record(large_.make(i), std::nullopt, wait);
+    }
+  });
+  recorder_->stop_waiting();
+  receiving.join();
+  recorder_->finish();  // after last_frames_timeout_ns
+  EXPECT_EQ(statistics_.counts().frames_recorded, 0U);
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 10U);
 }
 
 }  // namespace

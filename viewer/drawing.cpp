@@ -1,0 +1,267 @@
+#include "viewer/drawing.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "gl/gl.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The status screen is drawn only if no frame comes within this time.
+constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
+/// Poll interval for a frame that the GPU still reads.
+constexpr std::int64_t gpu_poll_ns = ns_per_ms;
+
+bool is_empty(Size size) noexcept {
+  return size.width == 0 || size.height == 0;
+}
+
+/// Counts the frame that was taken from a queue as superseded, unless it is shown before.
+class FrameInHand {
+ public:
+  FrameInHand(FrameQueue& queue, Statistics& statistics) noexcept : queue_(queue), statistics_(statistics) {}
+  ~FrameInHand() {
+    queue_.settle([this] { statistics_.frame_superseded(); });
+  }
+  FrameInHand(const FrameInHand&) = delete;
+  FrameInHand& operator=(const FrameInHand&) = delete;
+
+  void shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
+    queue_.settle([&] { statistics_.frame_shown(sender, here, clock_offset_ns); });
+  }
+
+ private:
+  FrameQueue& queue_;
+  Statistics& statistics_;
+};
+
+std::string not_a_picture(const FrameLayout& layout) {
+  if (layout.format == PixelFormat::bytes) {
+    return "this stream carries bytes, not pictures; there is nothing to draw";
+  }
+  return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " " +
+         std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() + "; send a smaller --size";
+}
+
+}  // namespace
+
+Drawing::Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify,
+                 std::int64_t first_draw_delay_ns)
+    : surface_(surface),
+      statistics_(statistics),
+      clock_(clock),
+      started_ns_(clock.now_ns()),
+      layer_(verify, statistics),
+      composition_(layer_, statistics),
+      schedule_(clock, first_draw_delay_ns) {}
+
+void Drawing::toggle_panel() noexcept {
+  composition_.toggle_panel();
+  schedule_.request();
+}
+
+void Drawing::draw() {
+  if (stream_ == nullptr) {
+    return;
+  }
+  follow_facts();
+  const bool has_shown = show_frame();
+  upload_slices();
+  if (!has_shown && schedule_.is_due()) {
+    redraw();
+    warm_up();
+  }
+}
+
+std::int64_t Drawing::due_ns() {
+  if (stream_ == nullptr) {
+    return INT64_MAX;
+  }
+  const std::int64_t now_ns = clock_.now_ns();
+  if (stream_->queue().has_frame()) {
+    return now_ns;
+  }
+  return layer_.release_finished() ? schedule_.due_ns() : std::min(schedule_.due_ns(), now_ns + gpu_poll_ns);
+}
+
+// ---- Following the stream ----
+
+void Drawing::follow_facts() {
+  if (facts_version_ == stream_->facts_version()) {
+    return;
+  }
+  facts_version_ = stream_->facts_version();
+  const SubscriberStatus before = std::exchange(facts_, stream_->facts()).status;
+  const SubscriberStatus& now = facts_.status;
+  if (looks_different(before, now)) {
+    // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
+    const bool can_wait = !surface_.may_be_visible() || now.state == SubscriberState::connected;
+    schedule_.request_within(can_wait ? status_delay_ns : 0);
+  }
+  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    layer_.forget_memory();
+  }
+  if (now.epochs_begun != before.epochs_begun) {
+    prepare_for_epoch();
+  }
+}
+
+void Drawing::follow_epoch(const ReceivedFrame& frame) noexcept {
+  const std::pair epoch(frame.session_number(), frame.header().epoch);
+  if (std::exchange(epoch_, epoch) != epoch) {
+    layer_.forget_memory();
+  }
+}
+
+/// The first frame of a format costs much more than later ones. The sender holds it back until this is done.
+void Drawing::prepare_for_epoch() {
+  const SubscriberStatus& status = facts_.status;
+  if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
+    surface_.begin();
+    layer_.prepare(*status.format, surface_.size());
+    if (surface_.may_be_visible()) {
+      schedule_.request();  // over what that drew
+    }
+  }
+  stream_->confirm_epoch(status.epochs_begun);
+}
+
+ChromaLocation Drawing::chroma_location() const noexcept {
+  return facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+}
+
+// ---- Frames ----
+
+/// Returns whether there was a frame.
+bool Drawing::show_frame() {
+  std::optional<ReceivedFrame> frame = stream_->queue().take();
+  if (!frame) {
+    return false;
+  }
+  follow_facts();  // those of the frame are there now
+  show(std::move(*frame));
+  return true;
+}
+
+void Drawing::show(ReceivedFrame frame) {
+  FrameInHand in_hand(stream_->queue(), statistics_);
+  follow_epoch(frame);
+  if (draws_nothing()) {  // frames are still received and released, so that the sender is not held back
+    check_unseen(frame, statistics_);
+    return;
+  }
+  const FrameTimes sender = frame.header().times;
+  ShownTimes here{.received_ns = frame.received_ns(), .selected_ns = clock_.now_ns()};
+  upload(std::move(frame));
+  here.uploaded_ns = clock_.now_ns();
+  surface_.begin();
+  draw_picture();
+  const auto shown_ns = present();
+  if (!shown_ns) {
+    fail_without_gpu();
+  }
+  here.shown_ns = *shown_ns;
+  layer_.release_finished();
+  const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
+  in_hand.shown(sender, here, offset_ns);
+  composition_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
+  schedule_.drawn(0, step_ns());
+}
+
+void Drawing::upload(ReceivedFrame frame) {
+  const FrameLayout layout = frame.header().layout;
+  Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
+  if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
+    result = Layer::Upload::gpu_is_lost;  // the cause of any other failure
+  }
+  switch (result) {
+    case Layer::Upload::done:
+      return;
+    case Layer::Upload::gpu_is_lost:
+      fail_without_gpu();
+    case Layer::Upload::not_a_picture:
+      throw Error::failed(not_a_picture(layout));
+    case Layer::Upload::gpu_hangs:
+      throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
+  }
+}
+
+/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown.
+void Drawing::upload_slices() {
+  stream_->queue().take_slices(slices_);
+  for (const ReceivedFrame& slice : slices_) {
+    follow_epoch(slice);
+    layer_.slice_arrived(slice, chroma_location(), !stream_->queue().has_frame() && !draws_nothing());
+  }
+  slices_.clear();
+}
+
+// ---- Pictures without a new frame ----
+
+bool Drawing::draws_nothing() const noexcept {
+  return surface_.is_hidden() || is_empty(surface_.size());
+}
+
+void Drawing::redraw() {
+  if (draws_nothing()) {  // when the window returns, an event requests a redraw
+    schedule_.drawn(0, RedrawSchedule::never_ns);
+    return;
+  }
+  const std::int64_t cpu_before_ns = process_cpu_ns();
+  surface_.begin();
+  draw_picture();
+  if (!present()) {
+    fail_without_gpu();
+  }
+  schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
+}
+
+/// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.
+void Drawing::warm_up() {
+  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
+    is_warm_ = true;
+    surface_.begin();
+    layer_.warm_up(surface_.size());
+    schedule_.request();  // over what that drew
+  }
+}
+
+void Drawing::draw_picture() {
+  composition_.draw(surface_.size(), facts_, stream_->counts(), clock_.now_ns());
+}
+
+std::int64_t Drawing::step_ns() const noexcept {
+  return surface_.may_be_visible() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
+}
+
+/// Returns nothing if the GPU is lost: the drawing will never be visible.
+std::optional<std::int64_t> Drawing::present() {
+  const std::optional<std::int64_t> presented_ns = surface_.present();
+  gpu_loss_ = find_gl_loss();
+  return gpu_loss_ ? std::nullopt : presented_ns;
+}
+
+void Drawing::fail_without_gpu() {
+  gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
+  throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
+}
+
+Image Drawing::capture() {
+  Image picture = surface_.capture([this] { draw_picture(); });
+  if (gpu_loss_ || find_gl_loss()) {
+    throw Error::failed("there is no screenshot: the GPU was lost");
+  }
+  return picture;
+}
+
+Image Drawing::capture_last() {
+  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // the latest picture has not been drawn yet
+    redraw();
+  }
+  return capture();
+}
+
+}  // namespace framewire

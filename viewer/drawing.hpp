@@ -1,0 +1,85 @@
+// The viewer's picture: what is drawn, and when.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "viewer/composition.hpp"
+#include "viewer/layer.hpp"
+#include "viewer/redraw_schedule.hpp"
+#include "viewer/statistics.hpp"
+#include "viewer/stream_facts.hpp"
+#include "viewer/surface.hpp"
+#include "viewer/viewed_stream.hpp"
+
+namespace framewire {
+
+/// Takes the frames of a stream, uploads, draws and presents them, and releases each once the GPU has read it. Redraws
+/// where the picture changes without a frame. Used on the drawing thread, which has the surface's OpenGL context.
+class Drawing {
+ public:
+  /// The arguments outlive it. The first picture without a frame is drawn after `first_draw_delay_ns`. Throws Error if
+  /// OpenGL cannot do what is needed.
+  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify, std::int64_t first_draw_delay_ns);
+
+  /// The stream to draw; it outlives this object.
+  void show(ViewedStream& stream) noexcept { stream_ = &stream; }
+
+  /// Does what is to be done now: at most one frame. The window system may block it for ever. Throws Error (failed) if
+  /// nothing can be drawn any more.
+  void draw();
+
+  /// When draw() has something to do, if wake-ups do not say so before.
+  [[nodiscard]] std::int64_t due_ns();
+
+  void request_redraw() noexcept { schedule_.request(); }
+  void toggle_panel() noexcept;
+
+  /// The picture as it is now. Throws Error.
+  Image capture();
+  /// The same; draws first what the last frame did not bring. Throws Error.
+  Image capture_last();
+
+  /// Releases the frames. No draw() follows.
+  void release() noexcept { layer_.forget_memory(); }
+
+  [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
+
+ private:
+  void follow_facts();
+  void follow_epoch(const ReceivedFrame& frame) noexcept;
+  bool show_frame();
+  void show(ReceivedFrame frame);
+  void upload(ReceivedFrame frame);
+  void upload_slices();
+  void redraw();
+  void prepare_for_epoch();
+  void warm_up();
+  void draw_picture();
+  std::optional<std::int64_t> present();
+  [[noreturn]] void fail_without_gpu();
+  [[nodiscard]] ChromaLocation chroma_location() const noexcept;
+  [[nodiscard]] bool draws_nothing() const noexcept;
+  [[nodiscard]] std::int64_t step_ns() const noexcept;
+
+  Surface& surface_;
+  Statistics& statistics_;
+  const Clock& clock_;
+  const std::int64_t started_ns_;
+  Layer layer_;
+  Composition composition_;
+  RedrawSchedule schedule_;
+  ViewedStream* stream_ = nullptr;
+
+  StreamFacts facts_;
+  std::uint64_t facts_version_ = 0;
+  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
+  std::vector<ReceivedFrame> slices_;
+  bool is_warm_ = false;
+  std::optional<std::string> gpu_loss_;  // set: drawing is no longer possible
+};
+
+}  // namespace framewire

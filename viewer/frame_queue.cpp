@@ -1,0 +1,173 @@
+#include "viewer/frame_queue.hpp"
+
+#include <array>
+#include <utility>
+
+#include "frame/slices.hpp"
+#include "viewer/tear_check.hpp"
+
+namespace framewire {
+
+namespace {
+
+bool are_of_one_frame(const ReceivedFrame& a, const ReceivedFrame& b) noexcept {
+  return a.session_number() == b.session_number() && a.header().epoch == b.header().epoch &&
+         a.header().sequence == b.header().sequence && a.header().slot == b.header().slot;
+}
+
+/// Counts a frame that is never shown, and releases it.
+void supersede(ReceivedFrame frame, Statistics& statistics) noexcept {
+  statistics.frame_superseded();
+  check_unseen(frame, statistics);
+}
+
+/// The frames that one push() supersedes: a selector holds two at most.
+class Superseded {
+ public:
+  void add(ReceivedFrame frame) noexcept { frames_.at(count_++).emplace(std::move(frame)); }
+  void release(Statistics& statistics) noexcept {
+    for (auto& frame : frames_) {
+      if (frame) {
+        supersede(std::move(*frame), statistics);
+      }
+    }
+  }
+
+ private:
+  std::array<std::optional<ReceivedFrame>, 2> frames_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+void check_unseen(const ReceivedFrame& frame, Statistics& statistics) noexcept {
+  if (const auto is_torn = has_wrong_test_pattern(frame.header(), frame.payload())) {
+    statistics.frame_checked(*is_torn);
+  }
+}
+
+FrameQueue::FrameQueue(Statistics& statistics, FrameSelection rule, Listeners listeners)
+    : statistics_(statistics), listeners_(std::move(listeners)), selector_(rule) {
+  slices_.reserve(max_slices);
+}
+
+// ---- The receiving thread ----
+
+void FrameQueue::set_rule(FrameSelection rule) noexcept {
+  const std::scoped_lock lock(mutex_);
+  selector_.set_rule(rule);
+}
+
+bool FrameQueue::has_room() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return selector_.has_room();
+}
+
+void FrameQueue::push(ReceivedFrame frame, std::int64_t now_ns) {
+  Superseded superseded;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!slices_.empty() && are_of_one_frame(slices_.front(), frame)) {
+      slices_.clear();  // the frame has all of them
+    }
+    selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
+    pushed_ns_ = now_ns;
+  }
+  superseded.release(statistics_);
+  listeners_.on_frame();
+}
+
+void FrameQueue::push_slice(ReceivedFrame slice) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!slices_.empty() && (!are_of_one_frame(slices_.front(), slice) || slices_.size() == max_slices)) {
+      slices_.clear();
+    }
+    slices_.push_back(std::move(slice));
+  }
+  listeners_.on_frame();
+}
+
+void FrameQueue::supersede_stale(std::int64_t now_ns) {
+  std::optional<ReceivedFrame> stale;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (selector_.has_frame() && now_ns - pushed_ns_ >= longest_wait_ns) {
+      stale = selector_.pop();
+    }
+  }
+  if (stale) {
+    supersede(std::move(*stale), statistics_);
+  }
+}
+
+void FrameQueue::close() {
+  bool has_become_done = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    has_become_done = !std::exchange(is_closed_, true) && is_done_locked();
+  }
+  if (has_become_done) {
+    listeners_.on_done();
+  }
+}
+
+// ---- The drawing thread ----
+
+bool FrameQueue::has_frame() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return selector_.has_frame();
+}
+
+std::optional<ReceivedFrame> FrameQueue::take() {
+  std::optional<ReceivedFrame> frame;
+  bool makes_room = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool had_room = selector_.has_room();
+    frame = selector_.pop();
+    is_in_hand_ = is_in_hand_ || frame.has_value();
+    makes_room = !had_room && selector_.has_room();
+  }
+  if (makes_room) {
+    listeners_.on_room();
+  }
+  return frame;
+}
+
+void FrameQueue::take_slices(std::vector<ReceivedFrame>& slices) {
+  slices.clear();
+  const std::scoped_lock lock(mutex_);
+  std::swap(slices_, slices);
+}
+
+// ---- Any thread ----
+
+bool FrameQueue::is_done() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return is_done_locked();
+}
+
+bool FrameQueue::is_closed() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return is_closed_;
+}
+
+void FrameQueue::abandon() {
+  settle([this] { statistics_.frame_superseded(); });
+  for (;;) {
+    std::optional<ReceivedFrame> frame;
+    {
+      const std::scoped_lock lock(mutex_);
+      is_closed_ = true;
+      slices_.clear();
+      frame = selector_.pop();
+    }
+    if (!frame) {
+      return;
+    }
+    supersede(std::move(*frame), statistics_);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,98 @@
+// Frames on their way from the thread that receives them to the thread that draws them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "transport/session/subscriber.hpp"
+#include "viewer/frame_selector.hpp"
+#include "viewer/statistics.hpp"
+
+namespace framewire {
+
+/// A FrameSelector between two threads. The receiving thread returns the credit of a frame as soon as a newer one
+/// replaces it, also while the drawing thread is busy or blocked. Every frame that is pushed is counted once, as shown
+/// or as superseded.
+class FrameQueue {
+ public:
+  /// Called without the queue's mutex, by whichever thread made it so. They must not wait.
+  struct Listeners {
+    std::function<void()> on_frame;  // the drawing thread has something to do
+    std::function<void()> on_room;   // has_room() has become true
+    std::function<void()> on_done;   // is_done() has become true
+  };
+
+  /// A frame that no thread has taken for this long is superseded under any rule: who draws is blocked.
+  static constexpr std::int64_t longest_wait_ns = 2'000'000'000;
+
+  /// `statistics` outlives the queue.
+  FrameQueue(Statistics& statistics, FrameSelection rule, Listeners listeners);
+
+  // ---- The receiving thread ----
+
+  void set_rule(FrameSelection rule) noexcept;
+  [[nodiscard]] bool has_room() const noexcept;
+  /// Adds a frame that is complete. Supersedes frames as the rule says.
+  void push(ReceivedFrame frame, std::int64_t now_ns);
+  /// Adds a slice of a frame that is not complete. Replaces those of an older frame.
+  void push_slice(ReceivedFrame slice);
+  /// Supersedes a frame that has waited for longest_wait_ns.
+  void supersede_stale(std::int64_t now_ns);
+  /// No frame follows.
+  void close();
+
+  // ---- The drawing thread ----
+
+  [[nodiscard]] bool has_frame() const noexcept;
+  /// The frame to show, if any. It counts as neither shown nor superseded before settle(): call that before the next
+  /// take().
+  std::optional<ReceivedFrame> take();
+  /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to
+  /// one frame, which is not complete. Allocates only at the first calls.
+  void take_slices(std::vector<ReceivedFrame>& slices);
+  /// Says what became of the frame that take() returned. `count` counts it, under the queue's mutex; it is not called
+  /// if abandon() has counted the frame already.
+  template <typename Count>
+  void settle(Count&& count) {
+    bool has_become_done = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::exchange(is_in_hand_, false)) {
+        count();
+        has_become_done = is_done_locked();
+      }
+    }
+    if (has_become_done) {
+      listeners_.on_done();
+    }
+  }
+
+  // ---- Any thread ----
+
+  /// No frame waits, none is with the drawing thread, and none will come.
+  [[nodiscard]] bool is_done() const noexcept;
+  [[nodiscard]] bool is_closed() const noexcept;
+  /// Supersedes every frame, also the one that the drawing thread has. Call it when nobody pushes any more.
+  void abandon();
+
+ private:
+  [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
+
+  Statistics& statistics_;
+  const Listeners listeners_;
+  mutable std::mutex mutex_;  // guards what follows
+  FrameSelector<ReceivedFrame> selector_;
+  std::vector<ReceivedFrame> slices_;  // of one frame
+  std::int64_t pushed_ns_ = 0;         // when the newest frame was pushed
+  bool is_in_hand_ = false;            // take() returned a frame that is not settled
+  bool is_closed_ = false;
+};
+
+/// Checks the test pattern of a frame that is never uploaded, if it has one, and counts what comes out. Any thread.
+void check_unseen(const ReceivedFrame& frame, Statistics& statistics) noexcept;
+
+}  // namespace framewire

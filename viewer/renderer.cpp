@@ -1,0 +1,222 @@
+#include "viewer/renderer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "base/wait.hpp"
+#include "gl/gl.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// While the main thread waits for this thread, it looks this often whether the window system blocks it.
+constexpr std::int64_t blocked_poll_ns = 20 * ns_per_ms;
+
+}  // namespace
+
+Renderer::Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const RendererOptions& options,
+                   std::function<void()> on_news)
+    : surface_(surface), statistics_(statistics), clock_(clock), options_(options), on_news_(std::move(on_news)) {
+  thread_ = std::thread([this] { run(); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return phase_ != Phase::starting; });
+  if (failure_) {
+    const Failure failure = *failure_;
+    lock.unlock();
+    thread_.join();
+    throw Error(failure.status, failure.message);
+  }
+}
+
+Renderer::~Renderer() {
+  request(&Requests::release);
+  request(&Requests::finish);
+  thread_.join();
+}
+
+// ---- Any thread ----
+
+void Renderer::request(bool Requests::*what) {
+  {
+    const std::scoped_lock lock(mutex_);
+    requests_.*what = true;
+  }
+  wake();
+}
+
+void Renderer::show(ViewedStream& stream) {
+  {
+    const std::scoped_lock lock(mutex_);
+    stream_ = &stream;
+  }
+  wake();
+}
+
+void Renderer::request_redraw() {
+  request(&Requests::redraw);
+}
+
+void Renderer::toggle_panel() {
+  request(&Requests::panel_toggle);
+}
+
+void Renderer::request_screenshot() {
+  request(&Requests::screenshot);
+}
+
+std::optional<Renderer::Failure> Renderer::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+std::optional<Renderer::Screenshot> Renderer::take_screenshot() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(screenshot_, std::nullopt);
+}
+
+bool Renderer::is_blocked_for(std::int64_t duration_ns) const noexcept {
+  const std::int64_t since_ns = busy_since_ns_;
+  return since_ns != 0 && monotonic_ns() - since_ns >= duration_ns;
+}
+
+bool Renderer::release(std::int64_t deadline_ns, std::int64_t blocked_ns) {
+  request(&Requests::release);
+  return wait_for_phase(Phase::released, deadline_ns, blocked_ns);
+}
+
+bool Renderer::finish(std::int64_t deadline_ns, bool with_picture) {
+  if (with_picture) {
+    request(&Requests::picture_at_end);
+  }
+  request(&Requests::finish);
+  return wait_for_phase(Phase::ended, deadline_ns, INT64_MAX);
+}
+
+bool Renderer::wait_for_phase(Phase phase, std::int64_t deadline_ns, std::int64_t blocked_ns) {
+  std::unique_lock lock(mutex_);
+  while (phase_ < phase) {
+    const std::int64_t now_ns = monotonic_ns();
+    if (now_ns >= deadline_ns || is_blocked_for(blocked_ns)) {
+      return false;
+    }
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(blocked_poll_ns, deadline_ns - now_ns)));
+  }
+  return true;
+}
+
+// ---- The thread "fw-render" ----
+
+void Renderer::run() noexcept {
+  set_thread_name("fw-render");
+  try {
+    surface_.attach();
+    run_attached();
+  } catch (const Error& error) {
+    fail(error.what(), error.status());
+  } catch (const std::exception& error) {  // std::bad_alloc
+    fail(error.what(), ExitStatus::failed);
+  }
+  surface_.detach();
+  set_phase(Phase::ended);
+}
+
+void Renderer::run_attached() {
+  Drawing drawing(surface_, statistics_, clock_, options_.verify, options_.first_draw_delay_ns);
+  device_ = short_renderer();
+  device_details_ = gl_renderer();
+  upload_method_ = drawing.upload_method();
+  set_phase(Phase::drawing);
+  draw_until_released(drawing);
+  drawing.release();
+  set_phase(Phase::released);
+  Requests requests = take_requests();
+  while (!requests.finish) {
+    wake_.wait_until(INT64_MAX);
+    requests = take_requests();
+  }
+  if (requests.picture_at_end) {
+    take_screenshot_of(drawing, &Drawing::capture_last);
+  }
+}
+
+/// Goes on after a failure, for the end needs this thread.
+void Renderer::draw_until_released(Drawing& drawing) {
+  bool has_failed = false;
+  for (Requests requests = take_requests(); !requests.release; requests = take_requests()) {
+    std::int64_t due_ns = INT64_MAX;
+    if (!has_failed) {
+      try {
+        draw(drawing, requests);
+        due_ns = drawing.due_ns();
+      } catch (const Error& error) {
+        has_failed = true;
+        busy_since_ns_ = 0;
+        fail(error.what(), error.status());
+      }
+    }
+    wake_.wait_until(due_ns);
+  }
+}
+
+void Renderer::draw(Drawing& drawing, const Requests& requests) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stream_ != nullptr) {
+      drawing.show(*stream_);
+    }
+  }
+  if (requests.panel_toggle) {
+    drawing.toggle_panel();
+  }
+  if (requests.redraw) {
+    drawing.request_redraw();
+  }
+  busy_since_ns_ = monotonic_ns();
+  drawing.draw();
+  busy_since_ns_ = 0;
+  upload_method_ = drawing.upload_method();
+  if (requests.screenshot) {
+    take_screenshot_of(drawing, &Drawing::capture);
+    on_news_();
+  }
+}
+
+void Renderer::take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)()) {
+  Screenshot screenshot;
+  try {
+    screenshot.picture = (drawing.*capture)();
+  } catch (const std::exception& error) {
+    screenshot.error = error.what();
+  }
+  const std::scoped_lock lock(mutex_);
+  screenshot_ = std::move(screenshot);
+}
+
+/// `release` and `finish` stay set.
+Renderer::Requests Renderer::take_requests() {
+  const std::scoped_lock lock(mutex_);
+  const Requests requests = requests_;
+  requests_ = {.release = requests.release, .finish = requests.finish, .picture_at_end = requests.picture_at_end};
+  return requests;
+}
+
+void Renderer::set_phase(Phase phase) {
+  {
+    const std::scoped_lock lock(mutex_);
+    phase_ = phase;
+  }
+  changed_.notify_all();
+}
+
+void Renderer::fail(const std::string& message, ExitStatus status) {
+  {
+    const std::scoped_lock lock(mutex_);
+    failure_ = {.message = message, .status = status};
+  }
+  on_news_();
+}
+
+}  // namespace framewire

@@ -1,0 +1,132 @@
+// Draws the viewer's picture.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "viewer/drawing.hpp"
+#include "viewer/statistics.hpp"
+#include "viewer/surface.hpp"
+#include "viewer/viewed_stream.hpp"
+#include "viewer/wake_event.hpp"
+
+namespace framewire {
+
+struct RendererOptions {
+  bool verify = false;                   // check that no frame changes while it is held
+  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
+};
+
+/// Owns the thread "fw-render", and on it everything of OpenGL: uploads frames, draws, presents, and releases a frame
+/// once the GPU has read it. The window system may block that thread for ever (a sleeping screen, a hidden window).
+/// Every function here can be called meanwhile, but for the destructor.
+class Renderer {
+ public:
+  /// Starts the thread, and waits until it can draw. `surface`, `statistics` and `clock` outlive it. `on_news` is
+  /// called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot do what is
+  /// needed.
+  Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const RendererOptions& options,
+           std::function<void()> on_news);
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+  /// Waits for the end of the thread.
+  ~Renderer();
+
+  /// Draws this stream from now on. The stream outlives the renderer. Call it once.
+  void show(ViewedStream& stream);
+
+  // ---- Any thread ----
+
+  /// There is something new to draw: a frame, or other facts of the stream.
+  void wake() noexcept { wake_.wake(); }
+  void request_redraw();
+  void toggle_panel();
+  /// take_screenshot() gets it.
+  void request_screenshot();
+
+  struct Failure {
+    std::string message;
+    ExitStatus status = ExitStatus::failed;
+  };
+  /// Why nothing is drawn any more, if so.
+  [[nodiscard]] std::optional<Failure> failure() const;
+
+  /// A picture, or why there is none.
+  struct Screenshot {
+    Image picture;
+    std::string error;  // empty: there is a picture
+  };
+  std::optional<Screenshot> take_screenshot();
+  /// Whether the thread has been busy with one picture for that long.
+  [[nodiscard]] bool is_blocked_for(std::int64_t duration_ns) const noexcept;
+
+  /// How the last frame was uploaded.
+  [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
+  /// What the driver calls the device: "llvmpipe", and with its details.
+  [[nodiscard]] const std::string& device() const noexcept { return device_; }
+  [[nodiscard]] const std::string& device_details() const noexcept { return device_details_; }
+
+  // ---- The end: the main thread ----
+
+  /// Takes no more frames, and releases those it has. Returns whether that is done by `deadline_ns`, and before the
+  /// thread has been busy with one picture for `blocked_ns`.
+  bool release(std::int64_t deadline_ns, std::int64_t blocked_ns);
+  /// After release(): ends the thread. Before that it draws a last picture if `with_picture`, which take_screenshot()
+  /// gets. Returns whether that is done by `deadline_ns`.
+  bool finish(std::int64_t deadline_ns, bool with_picture);
+
+ private:
+  /// What other threads ask for.
+  struct Requests {
+    bool redraw = false;
+    bool panel_toggle = false;
+    bool screenshot = false;
+    bool release = false;
+    bool finish = false;
+    bool picture_at_end = false;
+  };
+  enum class Phase { starting, drawing, released, ended };
+
+  void run() noexcept;
+  void run_attached();
+  void draw_until_released(Drawing& drawing);
+  void draw(Drawing& drawing, const Requests& requests);
+  void take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)());
+  void set_phase(Phase phase);
+  void fail(const std::string& message, ExitStatus status);
+  void request(bool Requests::*what);
+  Requests take_requests();
+  bool wait_for_phase(Phase phase, std::int64_t deadline_ns, std::int64_t blocked_ns);
+
+  Surface& surface_;
+  Statistics& statistics_;
+  const Clock& clock_;
+  const RendererOptions options_;
+  const std::function<void()> on_news_;
+  WakeEvent wake_;
+  std::atomic<UploadMethod> upload_method_ = UploadMethod::client_pointer;
+  std::string device_;  // set before the constructor returns
+  std::string device_details_;
+  std::atomic<std::int64_t> busy_since_ns_ = 0;  // with a picture; 0: with none
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  Phase phase_ = Phase::starting;
+  Requests requests_;
+  ViewedStream* stream_ = nullptr;
+  std::optional<Failure> failure_;
+  std::optional<Screenshot> screenshot_;
+
+  std::thread thread_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,23 @@
+// What the viewer knows of a stream besides its frames.
+#pragma once
+
+#include <string>
+
+#include "transport/session/subscriber.hpp"
+
+namespace framewire {
+
+/// A value.
+struct StreamFacts {
+  std::string peer_text;     // the awaited sender: "box:5290"
+  SubscriberStatus status;   // the newest
+  std::string lost_message;  // why the last session ended
+};
+
+/// Whether the picture of a stream's state looks different: waiting, connected, lost, and the text about it.
+inline bool looks_different(const SubscriberStatus& before, const SubscriberStatus& now) {
+  return before.state != now.state || before.message != now.message || before.format != now.format ||
+         before.session_number != now.session_number;
+}
+
+}  // namespace framewire

@@ -1,0 +1,239 @@
+#include "viewer/viewed_stream.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "viewer/format_warnings.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// While the queue is full, the thread looks at the status this often.
+constexpr std::int64_t full_queue_period_ns = 100 * ns_per_ms;
+/// How long the drawing thread may take to prepare for a format before the sender sends its frames anyway.
+constexpr std::int64_t longest_preparation_ns = ns_per_s;
+
+FrameSelection frame_selection(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
+  if (delivery == Delivery::every) {
+    return FrameSelection::every;
+  }
+  return options.is_headless ? FrameSelection::newest_two : FrameSelection::newest;
+}
+
+}  // namespace
+
+ViewedStream::ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, const Clock& clock,
+                           Statistics& statistics, Recorder& recorder, Log& log, Listeners listeners)
+    : options_(options),
+      clock_(clock),
+      statistics_(statistics),
+      recorder_(recorder),
+      log_(log),
+      listeners_(std::move(listeners)),
+      subscriber_(std::move(subscriber), log),
+      queue_(statistics, frame_selection(options, options.subscriber.delivery),
+             {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_owner}) {
+  newest_.peer_text = options.peer_text;
+  facts_ = newest_;
+  thread_ = std::thread([this] { run(); });
+}
+
+ViewedStream::~ViewedStream() {
+  stop();
+}
+
+// ---- The thread "fw-receive" ----
+
+void ViewedStream::run() noexcept {
+  set_thread_name("fw-receive");
+  try {
+    while (!is_stopping_) {
+      follow_status();
+      if (!take_frame()) {
+        sleep();
+      }
+    }
+  } catch (const Error& error) {
+    log_.error(error.what());
+    end(error.status());
+  } catch (const std::exception& error) {  // std::bad_alloc
+    log_.error(error.what());
+    end(ExitStatus::failed);
+  }
+}
+
+/// Returns whether there may be more to take now.
+bool ViewedStream::take_frame() {
+  if (has_all_frames() || !queue_.has_room()) {
+    return false;
+  }
+  std::optional<ReceivedFrame> frame = subscriber_.next();
+  if (!frame) {
+    return false;
+  }
+  follow_epoch(*frame);
+  if (!frame->is_complete()) {
+    queue_.push_slice(std::move(*frame));
+    return true;
+  }
+  statistics_.frame_received(frame->header().layout.size_bytes, frame->received_ns());
+  const bool skips_nothing = newest_.status.delivery == Delivery::every;
+  recorder_.record(*frame, newest_.status.format,
+                   skips_nothing ? Recorder::WhenFull::wait : Recorder::WhenFull::leave_out);
+  queue_.push(std::move(*frame), clock_.now_ns());
+  if (has_all_frames()) {
+    queue_.close();
+  }
+  return true;
+}
+
+void ViewedStream::sleep() {
+  const std::int64_t now_ns = clock_.now_ns();
+  confirm_late(now_ns);
+  if (!queue_.has_room()) {  // the subscriber may have frames, so that its wait() would return at once
+    queue_.supersede_stale(now_ns);
+    room_.wait_until(now_ns + full_queue_period_ns);
+    return;
+  }
+  const bool awaits_confirmation = confirmed_epoch_ < newest_.status.epochs_begun;
+  subscriber_.wait(awaits_confirmation ? epoch_begun_ns_ + longest_preparation_ns : INT64_MAX, options_.wait);
+}
+
+void ViewedStream::follow_epoch(const ReceivedFrame& frame) {
+  const std::pair epoch(frame.session_number(), frame.header().epoch);
+  if (std::exchange(epoch_, epoch) != epoch) {
+    follow_status();  // updates format and delivery for recording and frame selection
+  }
+}
+
+void ViewedStream::follow_status() {
+  const std::uint64_t version = subscriber_.status_version();
+  if (version == status_version_ && status_version_ != 0) {
+    return;
+  }
+  status_version_ = version;
+  const SubscriberStatus before = std::exchange(newest_.status, subscriber_.status());
+  const SubscriberStatus& now = newest_.status;
+  queue_.set_rule(frame_selection(options_, now.delivery));
+  if (looks_different(before, now)) {
+    say_status(before, now);
+  }
+  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    newest_.lost_message = now.message;  // later connection attempts overwrite now.message
+  }
+  if (now.session_number != before.session_number) {
+    statistics_.await_first_frame(now.connecting_since_ns);
+  }
+  if (now.epochs_begun != before.epochs_begun && now.format) {
+    epoch_begun_ns_ = clock_.now_ns();
+    say_format_warnings(*now.format);
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    facts_ = newest_;
+  }
+  ++facts_version_;
+  listeners_.on_news();
+  if (now.state == SubscriberState::finished) {
+    queue_.close();
+  }
+  if (now.state == SubscriberState::failed) {
+    end(now.exit_status);
+  }
+}
+
+void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberStatus& now) {
+  // dial() has said so while it waited. Any other reason is repeated, for those who read only the last line.
+  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message &&
+                        now.message.starts_with("nothing listens");
+  switch (now.state) {
+    case SubscriberState::waiting:
+      log_.info(now.message);
+      break;
+    case SubscriberState::connected:
+      if (now.session_number != before.session_number) {
+        log_.info(now.start_line);
+      }
+      break;
+    case SubscriberState::lost:  // the subscriber has already reported the loss; connection attempts are only
+                                 // details
+    case SubscriberState::finished:
+      log_.detail(now.message);
+      break;
+    case SubscriberState::failed:
+      log_.error(was_said ? "no sender came before --retry was over" : now.message);
+      break;
+  }
+}
+
+void ViewedStream::say_format_warnings(const StreamFormat& format) {
+  if (const std::string colour = describe_colour(format); !colour.empty()) {
+    log_.detail("the stream's pictures: " + colour);
+  }
+  for (const std::string& warning : format_warnings(format)) {
+    if (std::ranges::find(said_format_warnings_, warning) == said_format_warnings_.end()) {
+      said_format_warnings_.push_back(warning);
+      log_.warning(warning);
+    }
+  }
+}
+
+/// The drawing thread may be blocked by the window system. Then nothing is shown, but frames are still recorded.
+void ViewedStream::confirm_late(std::int64_t now_ns) noexcept {
+  const std::uint64_t epochs_begun = newest_.status.epochs_begun;
+  if (confirmed_epoch_ < epochs_begun && now_ns - epoch_begun_ns_ >= longest_preparation_ns) {
+    confirm_epoch(epochs_begun);
+  }
+}
+
+void ViewedStream::end(ExitStatus status) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = status;
+  }
+  listeners_.on_owner();
+}
+
+// ---- The drawing thread ----
+
+void ViewedStream::confirm_epoch(std::uint64_t epochs_begun) noexcept {
+  const std::scoped_lock lock(confirming_);  // an older epoch must not be confirmed after a newer one
+  if (confirmed_epoch_ < epochs_begun) {
+    confirmed_epoch_ = epochs_begun;
+    subscriber_.confirm_epoch(epochs_begun);
+  }
+}
+
+// ---- Any thread ----
+
+StreamFacts ViewedStream::facts() const {
+  const std::scoped_lock lock(mutex_);
+  return facts_;
+}
+
+bool ViewedStream::has_all_frames() const noexcept {
+  const std::uint64_t most = options_.common.max_frames;
+  return most != 0 && statistics_.counts().frames_received >= most;
+}
+
+std::optional<ExitStatus> ViewedStream::ending() const {
+  const std::scoped_lock lock(mutex_);
+  return ending_;
+}
+
+// ---- The main thread ----
+
+void ViewedStream::stop() noexcept {
+  is_stopping_ = true;
+  recorder_.stop_waiting();
+  subscriber_.wake();
+  room_.wake();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,111 @@
+// One stream that the viewer receives.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "viewer/frame_queue.hpp"
+#include "viewer/options.hpp"
+#include "viewer/recorder.hpp"
+#include "viewer/statistics.hpp"
+#include "viewer/stream_facts.hpp"
+#include "viewer/wake_event.hpp"
+
+namespace framewire {
+
+/// Receives the frames of a stream on a thread of its own, "fw-receive": follows sessions and formats, has frames
+/// recorded, and queues them for the drawing thread. What that thread does, or is blocked in, delays none of it.
+class ViewedStream {
+ public:
+  /// Called by any thread, without a mutex of the stream. They must not wait.
+  struct Listeners {
+    std::function<void()> on_news;   // for the drawing thread: frames, or other facts()
+    std::function<void()> on_owner;  // for the main thread: has_ended(), or the queue is done
+  };
+
+  /// Starts connecting. `options`, `clock`, `statistics`, `recorder` and `log` outlive it. Throws Error.
+  ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, const Clock& clock, Statistics& statistics,
+               Recorder& recorder, Log& log, Listeners listeners);
+  ViewedStream(const ViewedStream&) = delete;
+  ViewedStream& operator=(const ViewedStream&) = delete;
+  /// As stop().
+  ~ViewedStream();
+
+  [[nodiscard]] FrameQueue& queue() noexcept { return queue_; }
+  [[nodiscard]] const FrameQueue& queue() const noexcept { return queue_; }
+
+  // ---- The drawing thread ----
+
+  /// The drawing thread can draw the format that was the newest when the status had this `epochs_begun`. The sender
+  /// holds its frames back until then; but not for more than a second, for that thread may be blocked.
+  void confirm_epoch(std::uint64_t epochs_begun) noexcept;
+
+  // ---- Any thread ----
+
+  [[nodiscard]] StreamFacts facts() const;
+  /// Changes with facts(); cheap enough to compare for each frame.
+  [[nodiscard]] std::uint64_t facts_version() const noexcept { return facts_version_.load(); }
+  [[nodiscard]] SubscriberCounts counts() const { return subscriber_.counts(); }
+  [[nodiscard]] Subscriber::ClockOffset clock_offset() const noexcept { return subscriber_.clock_offset(); }
+  /// Whether as many frames have come as --frames asked for.
+  [[nodiscard]] bool has_all_frames() const noexcept;
+  /// Set when no frame will come for another reason than the sender's bye: the exit status.
+  [[nodiscard]] std::optional<ExitStatus> ending() const;
+
+  // ---- The main thread ----
+
+  /// Receives no more frames.
+  void stop() noexcept;
+  /// After stop(): sends bye with the final counts.
+  void close(const std::string& statistics_json) { subscriber_.close(statistics_json); }
+
+ private:
+  void run() noexcept;
+  bool take_frame();
+  void sleep();
+  void follow_status();
+  void follow_epoch(const ReceivedFrame& frame);
+  void say_status(const SubscriberStatus& before, const SubscriberStatus& now);
+  void say_format_warnings(const StreamFormat& format);
+  void confirm_late(std::int64_t now_ns) noexcept;
+  void end(ExitStatus status);
+
+  const ViewerOptions& options_;
+  const Clock& clock_;
+  Statistics& statistics_;
+  Recorder& recorder_;
+  Log& log_;
+  const Listeners listeners_;
+  Subscriber subscriber_;
+  WakeEvent room_;  // the queue has room again
+  FrameQueue queue_;
+
+  // fw-receive's
+  StreamFacts newest_;
+  std::uint64_t status_version_ = 0;
+  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
+  std::vector<std::string> said_format_warnings_;    // format_warnings() already printed
+  std::int64_t epoch_begun_ns_ = 0;                  // when the newest epoch was announced
+
+  std::atomic<std::uint64_t> facts_version_ = 0;
+  std::mutex confirming_;
+  std::atomic<std::uint64_t> confirmed_epoch_ = 0;  // written under confirming_
+  std::atomic<bool> is_stopping_ = false;
+
+  mutable std::mutex mutex_;  // guards what follows
+  StreamFacts facts_;
+  std::optional<ExitStatus> ending_;
+
+  std::thread thread_;
+};
+
+}  // namespace framewire
