@@ -153,8 +153,12 @@ bool FrameQueue::is_closed() const noexcept {
   return is_closed_;
 }
 
-void FrameQueue::abandon() {
-  settle([this] { statistics_.frame_superseded(); });
+bool FrameQueue::abandon() {
+  bool was_in_hand = false;
+  settle([&] {
+    statistics_.frame_superseded();
+    was_in_hand = true;
+  });
   for (;;) {
     std::optional<ReceivedFrame> frame;
     {
@@ -164,7 +168,7 @@ void FrameQueue::abandon() {
       frame = selector_.pop();
     }
     if (!frame) {
-      return;
+      return was_in_hand;
     }
     supersede(std::move(*frame), statistics_);
   }

@@ -76,8 +76,9 @@ class FrameQueue {
   /// No frame waits, none is with the drawing thread, and none will come.
   [[nodiscard]] bool is_done() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept;
-  /// Supersedes every frame, also the one that the drawing thread has. Call it when nobody pushes any more.
-  void abandon();
+  /// Supersedes every frame, also the one that the drawing thread has. Returns whether that has one. Call it when
+  /// nobody pushes any more.
+  bool abandon();
 
  private:
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }

@@ -17,8 +17,9 @@ constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
 /// Without a window, the first picture without a frame is drawn only if no frame comes within this time.
 constexpr std::int64_t first_draw_delay_ns = 300 * ns_per_ms;
 /// How long the end waits for the drawing thread, and for how long that thread may have been busy with one picture
-/// before the window system is said to block it.
+/// before the window system is said to block it. Without a window only a slow processor or GPU can be the cause.
 constexpr std::int64_t release_timeout_ns = ns_per_s;
+constexpr std::int64_t headless_release_timeout_ns = 30 * ns_per_s;
 /// The same for the last frame of a stream that has ended.
 constexpr std::int64_t last_frame_timeout_ns = 2 * ns_per_s;
 /// How often the main thread looks whether the last frame can be shown at all.
@@ -98,8 +99,11 @@ bool Program::is_over() const {
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
   const bool is_unread = options_.is_headless && recorder_.reader_has_left();
   return ending_ || stream_->ending() || interruption_.is_requested() || has_lasted || is_unread ||
-         stream_->queue().is_done() ||
-         (stream_->queue().is_closed() && renderer_->is_blocked_for(last_frame_timeout_ns));
+         stream_->queue().is_done() || is_stuck_at_last_frame();
+}
+
+bool Program::is_stuck_at_last_frame() const noexcept {
+  return surface_->may_be_visible() && stream_->queue().is_closed() && renderer_->is_blocked_for(last_frame_timeout_ns);
 }
 
 std::int64_t Program::deadline_ns() const noexcept {
@@ -236,10 +240,10 @@ ExitStatus Program::finish() {
 /// counted.
 void Program::release_frames() {
   stream_->stop();
-  is_blocked_ = !renderer_->release(clock_.now_ns() + release_timeout_ns, release_timeout_ns);
-  stream_->queue().abandon();
-  if (is_blocked_) {
-    log_.warning("the window system has not shown a picture for a second; the last one stays unseen");
+  const std::int64_t timeout_ns = surface_->may_be_visible() ? release_timeout_ns : headless_release_timeout_ns;
+  is_blocked_ = !renderer_->release(clock_.now_ns() + timeout_ns, timeout_ns);
+  if (stream_->queue().abandon()) {
+    log_.warning("the window system has not shown the last picture within a second");
   }
 }
 

@@ -91,7 +91,8 @@ TEST_F(FrameQueueTest, CountsEveryFrameOnceThoughItIsGivenUpWhileItIsDrawn) {
   push(2);
   push(3);
   const auto frame = queue_.take();
-  queue_.abandon();
+  EXPECT_TRUE(queue_.abandon());
+  EXPECT_FALSE(queue_.abandon());
   show();  // too late
   EXPECT_EQ(statistics_.counts().frames_shown, 0U);
   EXPECT_EQ(superseded(), 3U);

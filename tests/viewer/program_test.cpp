@@ -73,7 +73,7 @@ class WatchedSurface final : public Surface {
   void wake() noexcept override { headless_.wake(); }
   [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
   [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }
-  [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
+  [[nodiscard]] bool may_be_visible() const noexcept override { return is_window; }
   [[nodiscard]] std::string describe() const override { return "watched"; }
 
   std::atomic<int> drawings = 0;
@@ -83,6 +83,7 @@ class WatchedSurface final : public Surface {
   std::function<void()> on_failure;
   std::function<SurfaceEvents()> on_poll;
   std::atomic<bool> hidden = false;
+  bool is_window = false;
 
  private:
   Headless headless_{{64, 36}};
@@ -229,6 +230,7 @@ class BlockedDrawing : public ProgramTest {
  protected:
   BlockedDrawing() {
     watched_.blocks_after = 2;
+    watched_.is_window = true;
     // The first frames come one after the other, so that the drawing is blocked before the last one comes.
     after_frame_ = [this] {
       while (published_ <= 2 && !stream_.is_stopping() && watched_.frames_presented < static_cast<int>(published_)) {
