@@ -252,7 +252,7 @@ void Drawing::fail_without_gpu() {
 Image Drawing::capture() {
   Image picture = surface_.capture([this] { draw_picture(); });
   if (gpu_loss_ || find_gl_loss()) {
-    throw Error::failed("there is no screenshot: the GPU was lost");
+    throw Error::failed("the GPU was lost");
   }
   return picture;
 }

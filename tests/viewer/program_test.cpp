@@ -192,8 +192,11 @@ TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
   std::optional<test::Substitute<decltype(glad_glGetGraphicsResetStatus)>> lost;
   surface->fails_after = 3;
   surface->on_failure = [&lost] { lost.emplace(glad_glGetGraphicsResetStatus, says_reset); };
-  EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
+  const std::string picture = folder_.file("last.png");
+  EXPECT_EQ(view(std::move(surface), "20", "--frames", {"--headless", "--screenshot", picture.c_str()}),
+            ExitStatus::failed);
   EXPECT_EQ(stats_["frames_shown"], 2) << "the third was presented on a lost context";
+  EXPECT_NE(log_.text().find("last.png': the GPU was lost"), std::string::npos) << log_.text();
   EXPECT_NE(log_.text().find("the GPU was reset, because of what another program drew"), std::string::npos)
       << log_.text();
 }
