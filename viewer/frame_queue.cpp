@@ -67,14 +67,12 @@ void FrameQueue::push(ReceivedFrame frame, std::int64_t now_ns) {
   Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
-    if (!slices_.empty() && are_of_one_frame(slices_.front(), frame)) {
-      slices_.clear();  // the frame has all of them
-    }
+    slices_.clear();  // of this frame, which has all of them, or of one that never became complete
     selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
     pushed_ns_ = now_ns;
   }
-  superseded.release(statistics_);
   listeners_.on_frame();
+  superseded.release(statistics_);
 }
 
 void FrameQueue::push_slice(ReceivedFrame slice) {
@@ -98,16 +96,17 @@ void FrameQueue::supersede_stale(std::int64_t now_ns) {
   }
   if (stale) {
     supersede(std::move(*stale), statistics_);
+    listeners_.on_done();
   }
 }
 
 void FrameQueue::close() {
-  bool has_become_done = false;
+  bool was_closed = false;
   {
     const std::scoped_lock lock(mutex_);
-    has_become_done = !std::exchange(is_closed_, true) && is_done_locked();
+    was_closed = std::exchange(is_closed_, true);
   }
-  if (has_become_done) {
+  if (!was_closed) {
     listeners_.on_done();
   }
 }

@@ -23,7 +23,7 @@ class FrameQueue {
   struct Listeners {
     std::function<void()> on_frame;  // the drawing thread has something to do
     std::function<void()> on_room;   // has_room() has become true
-    std::function<void()> on_done;   // is_done() has become true
+    std::function<void()> on_done;   // is_done() may have become true, or is_closed() has
   };
 
   /// A frame that no thread has taken for this long is superseded under any rule: who draws is blocked.
@@ -38,7 +38,7 @@ class FrameQueue {
   [[nodiscard]] bool has_room() const noexcept;
   /// Adds a frame that is complete. Supersedes frames as the rule says.
   void push(ReceivedFrame frame, std::int64_t now_ns);
-  /// Adds a slice of a frame that is not complete. Replaces those of an older frame.
+  /// Adds a slice of a frame that is not complete. Replaces those of another frame.
   void push_slice(ReceivedFrame slice);
   /// Supersedes a frame that has waited for longest_wait_ns.
   void supersede_stale(std::int64_t now_ns);

@@ -64,7 +64,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
   stream_.emplace(options_, stopped_by(interruption_, options_.subscriber), clock_, statistics_, recorder_, log_,
-                  ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_owner = wake_main});
+                  ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_end = wake_main});
   renderer_->show(*stream_);
   interruption_.set_wake(wake_main);
   static_cast<void>(statistics_.take_line_rates(started_ns_));  // begins here
@@ -121,7 +121,7 @@ std::int64_t Program::deadline_ns() const noexcept {
 /// ended without a frame is no error: its sender said so.
 void Program::require_sender() const {
   const bool is_unread = options_.is_headless && recorder_.reader_has_left();
-  if (ending_ || interruption_.is_requested() || stream_->has_all_frames() || is_unread) {
+  if (ending_ || stream_->ending() || interruption_.is_requested() || stream_->has_all_frames() || is_unread) {
     return;
   }
   switch (stream_->facts().status.state) {
@@ -158,9 +158,18 @@ void Program::answer(const SurfaceEvents& events) {
 }
 
 void Program::follow_renderer() {
-  if (const auto failure = renderer_->failure()) {
+  throw_if_drawing_failed();
+  save_screenshot();
+}
+
+/// Throws once.
+void Program::throw_if_drawing_failed() {
+  if (const auto failure = renderer_->failure(); failure && !std::exchange(has_said_failure_, true)) {
     throw Error(failure->status, failure->message);
   }
+}
+
+void Program::save_screenshot() {
   if (const auto screenshot = renderer_->take_screenshot()) {
     const std::string file = screenshot_name(std::time(nullptr));
     try {
@@ -220,6 +229,8 @@ ExitStatus Program::finish() {
   };
   log_.end_live();
   release_frames();
+  attempt([&] { throw_if_drawing_failed(); });  // of the last frame, perhaps
+  save_screenshot();
   attempt([&] { stream_->close(stats_json(report())); });
   recorder_.finish();
   if (options_.screenshot_file && statistics_.counts().frames_shown > 0) {
@@ -251,7 +262,8 @@ void Program::save_last_picture() {
   is_blocked_ = is_blocked_ || !renderer_->finish(clock_.now_ns() + last_picture_timeout_ns, true);
   const auto screenshot = is_blocked_ ? std::nullopt : renderer_->take_screenshot();
   save(*options_.screenshot_file,
-       screenshot.value_or(Renderer::Screenshot{.picture = {}, .error = "the window system blocks the drawing"}));
+       screenshot.value_or(Renderer::Screenshot{
+           .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"}));
 }
 
 }  // namespace framewire

@@ -41,6 +41,8 @@ class Program {
  private:
   void answer(const SurfaceEvents& events);
   void follow_renderer();
+  void throw_if_drawing_failed();
+  void save_screenshot();
   void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool is_stuck_at_last_frame() const noexcept;
@@ -64,6 +66,7 @@ class Program {
   std::optional<ViewedStream> stream_;
 
   std::optional<ExitStatus> ending_;  // set: the loop ends
+  bool has_said_failure_ = false;
   bool is_blocked_ = false;
   std::int64_t next_line_ns_ = 0;
 };

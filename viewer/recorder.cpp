@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -69,16 +71,26 @@ bool Recorder::must_stop() const noexcept {
 // ---- The thread that receives frames ----
 
 void Recorder::record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WhenFull when_full) {
-  if (!is_recording()) {
+  if (!thread_.joinable()) {
     return;
   }
-  const FrameHeader& header = frame.header();
-  if (!claim_room(frame.payload().size(), when_full)) {
-    statistics_.frame_unrecorded();
-    return;
+  // fw-record does not touch this entry before it counts.
+  const bool is_copied = claim_room(frame.payload().size(), when_full) && copy(frame, format, frames_[next_]);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_copied || has_ended_) {
+      statistics_.frame_unrecorded();
+      return;
+    }
+    ++count_;
   }
-  WaitingFrame& waiting = frames_[next_];  // fw-record does not touch it before it counts
   next_ = (next_ + 1) % frames_.size();
+  changed_.notify_all();
+}
+
+/// Returns whether there is memory for the frame.
+bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting) {
+  const FrameHeader& header = frame.header();
   waiting.session = frame.session_number();
   waiting.epoch = header.epoch;
   waiting.sequence = header.sequence;
@@ -86,15 +98,18 @@ void Recorder::record(const ReceivedFrame& frame, const std::optional<StreamForm
   waiting.format.layout = header.layout;
   waiting.format.colour = header.colour;
   waiting.size_bytes = frame.payload().size();
-  if (waiting.memory.size() < waiting.size_bytes) {
-    waiting.memory.resize(waiting.size_bytes);
+  try {
+    if (waiting.memory.size() < waiting.size_bytes) {
+      waiting.memory.resize(waiting.size_bytes);
+    }
+  } catch (const std::bad_alloc&) {
+    if (!std::exchange(has_said_no_memory_, true)) {
+      log_.warning("--output: there is no memory for frames that wait to be written; the recording lacks them");
+    }
+    return false;
   }
   std::ranges::copy(frame.payload(), waiting.memory.begin());
-  {
-    const std::scoped_lock lock(mutex_);
-    ++count_;
-  }
-  changed_.notify_all();
+  return true;
 }
 
 bool Recorder::claim_room(std::uint64_t size_bytes, WhenFull when_full) {
@@ -102,9 +117,9 @@ bool Recorder::claim_room(std::uint64_t size_bytes, WhenFull when_full) {
       std::clamp<std::uint64_t>(most_waiting_bytes / std::max<std::uint64_t>(size_bytes, 1), 2, most_waiting_frames);
   std::unique_lock lock(mutex_);
   if (when_full == WhenFull::wait) {
-    changed_.wait(lock, [&] { return count_ < most || !may_wait_ || !is_recording(); });
+    changed_.wait(lock, [&] { return count_ < most || !may_wait_ || has_ended_; });
   }
-  return count_ < most;
+  return count_ < most && !has_ended_;
 }
 
 void Recorder::stop_waiting() noexcept {
@@ -126,16 +141,23 @@ void Recorder::run() noexcept {
     if (count_ == 0) {
       return;
     }
-    const WaitingFrame& frame = frames_[first_];
+    WaitingFrame& frame = frames_[first_];
     lock.unlock();
     write(frame);
+    if (frame.memory.size() > most_waiting_bytes / most_waiting_frames) {
+      frame.memory = {};  // or all entries together would have more than they may
+    }
     lock.lock();
     first_ = (first_ + 1) % frames_.size();
-    --count_;
+    has_ended_ = last_ != WriteResult::written;
+    if (has_ended_) {
+      leave_out_waiting();
+    } else {
+      --count_;
+    }
     lock.unlock();
     changed_.notify_all();
-    if (last_ != WriteResult::written) {
-      leave_out_waiting();
+    if (has_ended_) {
       on_end_();
       return;
     }
@@ -168,10 +190,8 @@ void Recorder::write(const WaitingFrame& frame) {
   last_ = result;
 }
 
-/// Counts the frames that are not written any more. A frame whose recording failed counts as well.
+/// Counts the frames that are not written any more, also the one whose writing has failed. Call with the mutex.
 void Recorder::leave_out_waiting() {
-  statistics_.frame_unrecorded();
-  const std::scoped_lock lock(mutex_);
   for (; count_ > 0; --count_) {
     statistics_.frame_unrecorded();
   }

@@ -54,7 +54,8 @@ class Recorder {
 
   // ---- The thread that receives frames ----
 
-  /// Copies the frame to be written. `format` is the stream's newest. Does nothing once recording has ended.
+  /// Copies the frame to be written. `format` is the stream's newest. Counts the frame as unrecorded if there is no
+  /// room or no memory for it, or once recording has ended.
   void record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WhenFull when_full);
 
   // ---- The main thread ----
@@ -79,7 +80,7 @@ class Recorder {
     std::uint32_t epoch = 0;
     std::uint64_t sequence = 0;
     StreamFormat format{};
-    std::vector<std::byte> memory{};  // grows to the largest frame
+    std::vector<std::byte> memory{};  // kept for the next frame, if all that is kept stays below most_waiting_bytes
     std::uint64_t size_bytes = 0;
   };
 
@@ -87,6 +88,7 @@ class Recorder {
   void run() noexcept;
   void write(const WaitingFrame& frame);
   void leave_out_waiting();
+  bool copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting);
   [[nodiscard]] bool must_stop() const noexcept;
 
   Log& log_;
@@ -108,6 +110,9 @@ class Recorder {
   std::condition_variable changed_;
   std::size_t count_ = 0;  // frames that wait, with the one that is being written
   bool may_wait_ = true;
+  bool has_ended_ = false;  // fw-record writes no more
+
+  bool has_said_no_memory_ = false;  // the receiving thread's
 
   std::thread thread_;
 };

@@ -145,7 +145,8 @@ void Renderer::run_attached() {
 /// Goes on after a failure, for the end needs this thread.
 void Renderer::draw_until_released(Drawing& drawing) {
   bool has_failed = false;
-  for (Requests requests = take_requests(); !requests.release; requests = take_requests()) {
+  Requests requests = take_requests();
+  for (; !requests.release; requests = take_requests()) {
     std::int64_t due_ns = INT64_MAX;
     if (!has_failed) {
       try {
@@ -153,11 +154,16 @@ void Renderer::draw_until_released(Drawing& drawing) {
         due_ns = drawing.due_ns();
       } catch (const Error& error) {
         has_failed = true;
-        busy_since_ns_ = 0;
         fail(error.what(), error.status());
+      } catch (const std::exception& error) {  // std::bad_alloc
+        has_failed = true;
+        fail(error.what(), ExitStatus::failed);
       }
     }
     wake_.wait_until(due_ns);
+  }
+  if (requests.screenshot) {
+    take_screenshot_of(drawing, &Drawing::capture);
   }
 }
 
@@ -195,7 +201,7 @@ void Renderer::take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)())
   screenshot_ = std::move(screenshot);
 }
 
-/// `release` and `finish` stay set.
+/// What is asked for the end stays set.
 Renderer::Requests Renderer::take_requests() {
   const std::scoped_lock lock(mutex_);
   const Requests requests = requests_;
@@ -212,6 +218,7 @@ void Renderer::set_phase(Phase phase) {
 }
 
 void Renderer::fail(const std::string& message, ExitStatus status) {
+  busy_since_ns_ = 0;
   {
     const std::scoped_lock lock(mutex_);
     failure_ = {.message = message, .status = status};

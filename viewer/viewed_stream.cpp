@@ -35,7 +35,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, SubscriberOptions subsc
       listeners_(std::move(listeners)),
       subscriber_(std::move(subscriber), log),
       queue_(statistics, frame_selection(options, options.subscriber.delivery),
-             {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_owner}) {
+             {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
   newest_.peer_text = options.peer_text;
   facts_ = newest_;
   thread_ = std::thread([this] { run(); });
@@ -53,6 +53,9 @@ void ViewedStream::run() noexcept {
     while (!is_stopping_) {
       follow_status();
       if (!take_frame()) {
+        if (newest_.status.state == SubscriberState::finished) {
+          queue_.close();  // not before: the last frame's status may be the first to say so
+        }
         sleep();
       }
     }
@@ -93,7 +96,8 @@ bool ViewedStream::take_frame() {
 void ViewedStream::sleep() {
   const std::int64_t now_ns = clock_.now_ns();
   confirm_late(now_ns);
-  if (!queue_.has_room()) {  // the subscriber may have frames, so that its wait() would return at once
+  // The subscriber may have frames that are not to be taken now, so that its wait() would return at once.
+  if (!queue_.has_room() || queue_.is_closed()) {
     queue_.supersede_stale(now_ns);
     room_.wait_until(now_ns + full_queue_period_ns);
     return;
@@ -137,9 +141,6 @@ void ViewedStream::follow_status() {
   }
   ++facts_version_;
   listeners_.on_news();
-  if (now.state == SubscriberState::finished) {
-    queue_.close();
-  }
   if (now.state == SubscriberState::failed) {
     end(now.exit_status);
   }
@@ -194,7 +195,7 @@ void ViewedStream::end(ExitStatus status) {
     const std::scoped_lock lock(mutex_);
     ending_ = status;
   }
-  listeners_.on_owner();
+  listeners_.on_end();
 }
 
 // ---- The drawing thread ----

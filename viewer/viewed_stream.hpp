@@ -28,8 +28,8 @@ class ViewedStream {
  public:
   /// Called by any thread, without a mutex of the stream. They must not wait.
   struct Listeners {
-    std::function<void()> on_news;   // for the drawing thread: frames, or other facts()
-    std::function<void()> on_owner;  // for the main thread: has_ended(), or the queue is done
+    std::function<void()> on_news;  // for the drawing thread: frames, or other facts()
+    std::function<void()> on_end;   // for the main thread: see ending(), and whether the queue is done
   };
 
   /// Starts connecting. `options`, `clock`, `statistics`, `recorder` and `log` outlive it. Throws Error.
@@ -65,7 +65,7 @@ class ViewedStream {
 
   /// Receives no more frames.
   void stop() noexcept;
-  /// After stop(): sends bye with the final counts.
+  /// After stop(): sends bye with the counts as they are now; what is still being recorded is missing there.
   void close(const std::string& statistics_json) { subscriber_.close(statistics_json); }
 
  private:
@@ -96,7 +96,7 @@ class ViewedStream {
   std::vector<std::string> said_format_warnings_;    // format_warnings() already printed
   std::int64_t epoch_begun_ns_ = 0;                  // when the newest epoch was announced
 
-  std::atomic<std::uint64_t> facts_version_ = 0;
+  std::atomic<std::uint64_t> facts_version_ = 1;
   std::mutex confirming_;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;  // written under confirming_
   std::atomic<bool> is_stopping_ = false;

@@ -37,7 +37,7 @@ class BlockedDisplay(OnADisplay):
         self.assertGreater(shown["frames_superseded"], 40)
 
     def test_duration_ends_it(self):
-        sender, viewer = self.start_bars("--duration", "4s")
+        sender, viewer = self.start_bars("--duration", "10s")
         self.block()
         self.ends(viewer)
         self.end(sender, viewer)
@@ -58,7 +58,8 @@ class BlockedDisplay(OnADisplay):
         viewer.interrupt()
         self.ends(viewer)
         shown = self.end(sender, viewer)
-        self.assertEqual((shown["frames_recorded"], shown["frames_unrecorded"]), (shown["frames_received"], 0))
+        self.assertEqual(shown["frames_recorded"] + shown["frames_unrecorded"], shown["frames_received"])
+        self.assertGreater(shown["frames_recorded"], shown["frames_shown"] + 10)
         self.assertEqual(film.stat().st_size, shown["frames_recorded"] * 320 * 180 * 4)
 
     def test_a_display_that_comes_back_shows_the_stream_again(self):

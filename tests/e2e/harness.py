@@ -3,6 +3,7 @@
 Every wait has a deadline, a long one because test machines are slow. Nothing here measures time. FRAMEWIRE_BIN names
 the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, for sanitizers.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -195,9 +196,10 @@ class Program:
 
     def state(self, thread: str = "") -> str:
         """The kernel's state of its thread of that name, or of its first one: R runnable, S sleeping, T stopped."""
-        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
-            if (task / "comm").read_text().strip() == thread:
-                return (task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir() if thread else ():
+            with contextlib.suppress(OSError):  # it may have ended
+                if (task / "comm").read_text().strip() == thread:
+                    return (task / "stat").read_text().rsplit(")", 1)[1].split()[0]
         if thread:
             raise AssertionError(f"{self} has no thread {thread}")
         return pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

@@ -71,10 +71,10 @@ TEST_F(FrameQueueTest, IsDoneWhenItIsClosedAndTheLastFrameIsSettled) {
   EXPECT_FALSE(queue_.is_done());
   const auto frame = queue_.take();
   EXPECT_FALSE(queue_.is_done());
-  EXPECT_EQ(ends_, 0);
+  EXPECT_EQ(ends_, 1) << "it is closed";
   show();
   EXPECT_TRUE(queue_.is_done());
-  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(ends_, 2);
   EXPECT_EQ(statistics_.counts().frames_shown, 1U);
 }
 
