@@ -63,13 +63,12 @@ bool FrameQueue::has_room() const noexcept {
   return selector_.has_room();
 }
 
-void FrameQueue::push(ReceivedFrame frame, std::int64_t now_ns) {
+void FrameQueue::push(ReceivedFrame frame) {
   Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
     slices_.clear();  // of this frame, which has all of them, or of one that never became complete
     selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
-    pushed_ns_ = now_ns;
   }
   listeners_.on_frame();
   superseded.release(statistics_);
@@ -86,16 +85,14 @@ void FrameQueue::push_slice(ReceivedFrame slice) {
   listeners_.on_frame();
 }
 
-void FrameQueue::supersede_stale(std::int64_t now_ns) {
-  std::optional<ReceivedFrame> stale;
+void FrameQueue::supersede_waiting() {
+  std::optional<ReceivedFrame> waiting;
   {
     const std::scoped_lock lock(mutex_);
-    if (selector_.has_frame() && now_ns - pushed_ns_ >= longest_wait_ns) {
-      stale = selector_.pop();
-    }
+    waiting = selector_.pop();
   }
-  if (stale) {
-    supersede(std::move(*stale), statistics_);
+  if (waiting) {
+    supersede(std::move(*waiting), statistics_);
     listeners_.on_done();
   }
 }

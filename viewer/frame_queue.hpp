@@ -26,9 +26,6 @@ class FrameQueue {
     std::function<void()> on_done;   // is_done() may have become true, or is_closed() has
   };
 
-  /// A frame that no thread has taken for this long is superseded under any rule: who draws is blocked.
-  static constexpr std::int64_t longest_wait_ns = 2'000'000'000;
-
   /// `statistics` outlives the queue.
   FrameQueue(Statistics& statistics, FrameSelection rule, Listeners listeners);
 
@@ -37,11 +34,11 @@ class FrameQueue {
   void set_rule(FrameSelection rule) noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   /// Adds a frame that is complete. Supersedes frames as the rule says.
-  void push(ReceivedFrame frame, std::int64_t now_ns);
+  void push(ReceivedFrame frame);
   /// Adds a slice of a frame that is not complete. Replaces those of another frame.
   void push_slice(ReceivedFrame slice);
-  /// Supersedes a frame that has waited for longest_wait_ns.
-  void supersede_stale(std::int64_t now_ns);
+  /// Supersedes the frame that waits: who draws seems to be blocked.
+  void supersede_waiting();
   /// No frame follows.
   void close();
 
@@ -88,7 +85,6 @@ class FrameQueue {
   mutable std::mutex mutex_;  // guards what follows
   FrameSelector<ReceivedFrame> selector_;
   std::vector<ReceivedFrame> slices_;  // of one frame
-  std::int64_t pushed_ns_ = 0;         // when the newest frame was pushed
   bool is_in_hand_ = false;            // take() returned a frame that is not settled
   bool is_closed_ = false;
 };

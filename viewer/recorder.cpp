@@ -65,7 +65,9 @@ bool Recorder::is_recording() const noexcept {
 
 /// Polled by the writer while a pipe is full.
 bool Recorder::must_stop() const noexcept {
-  return interruption_.is_requested() || (is_finishing_ && clock_.now_ns() - write_begun_ns_ >= last_frames_timeout_ns);
+  const std::int64_t since_ns = finishing_since_ns_;
+  return interruption_.is_requested() ||
+         (since_ns != 0 && clock_.now_ns() - std::max(since_ns, write_begun_ns_.load()) >= last_frames_timeout_ns);
 }
 
 // ---- The thread that receives frames ----
@@ -137,7 +139,7 @@ void Recorder::run() noexcept {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), recorder_niceness);
   for (;;) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ > 0 || is_finishing_; });
+    changed_.wait(lock, [this] { return count_ > 0 || finishing_since_ns_ != 0; });
     if (count_ == 0) {
       return;
     }
@@ -206,7 +208,7 @@ void Recorder::finish() {
   }
   {
     const std::scoped_lock lock(mutex_);
-    is_finishing_ = true;
+    finishing_since_ns_ = clock_.now_ns();
   }
   changed_.notify_all();
   thread_.join();

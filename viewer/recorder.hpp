@@ -33,8 +33,8 @@ class Recorder {
   /// The most frames that wait to be written, and the most memory for them; two frames may always wait.
   static constexpr std::size_t most_waiting_frames = 8;
   static constexpr std::uint64_t most_waiting_bytes = std::uint64_t{256} * 1024 * 1024;
-  /// A reader of the pipe that takes nothing for this long after finish() gets no more.
-  static constexpr std::int64_t last_frames_timeout_ns = 2'000'000'000;
+  /// A reader of the pipe that takes longer than this for one frame gets no more after finish().
+  static constexpr std::int64_t last_frames_timeout_ns = 5'000'000'000;
 
   /// What record() does if no more frames may wait.
   enum class WhenFull {
@@ -100,7 +100,7 @@ class Recorder {
   Repeats repeats_;                    // fw-record's
   std::atomic<WriteResult> last_ = WriteResult::written;
   std::atomic<std::int64_t> write_begun_ns_ = 0;
-  std::atomic<bool> is_finishing_ = false;
+  std::atomic<std::int64_t> finishing_since_ns_ = 0;  // 0: not yet
 
   std::vector<WaitingFrame> frames_;  // circular; fw-record has those that count
   std::size_t next_ = 0;              // where the next frame goes; the receiving thread's

@@ -13,6 +13,8 @@ namespace {
 
 /// While the queue is full, the thread looks at the status this often.
 constexpr std::int64_t full_queue_period_ns = 100 * ns_per_ms;
+/// After as many looks the frame that waits is superseded: the drawing thread is blocked.
+constexpr std::uint32_t most_looks_at_full_queue = 20;
 /// How long the drawing thread may take to prepare for a format before the sender sends its frames anyway.
 constexpr std::int64_t longest_preparation_ns = ns_per_s;
 
@@ -86,7 +88,8 @@ bool ViewedStream::take_frame() {
   const bool skips_nothing = newest_.status.delivery == Delivery::every;
   recorder_.record(*frame, newest_.status.format,
                    skips_nothing ? Recorder::WhenFull::wait : Recorder::WhenFull::leave_out);
-  queue_.push(std::move(*frame), clock_.now_ns());
+  queue_.push(std::move(*frame));
+  looks_at_full_queue_ = 0;
   if (has_all_frames()) {
     queue_.close();
   }
@@ -98,7 +101,11 @@ void ViewedStream::sleep() {
   confirm_late(now_ns);
   // The subscriber may have frames that are not to be taken now, so that its wait() would return at once.
   if (!queue_.has_room() || queue_.is_closed()) {
-    queue_.supersede_stale(now_ns);
+    // Looks are counted, not time: after this process was stopped for a while, fw-render gets its chance first.
+    if (!queue_.has_room() && ++looks_at_full_queue_ > most_looks_at_full_queue) {
+      looks_at_full_queue_ = 0;
+      queue_.supersede_waiting();
+    }
     room_.wait_until(now_ns + full_queue_period_ns);
     return;
   }

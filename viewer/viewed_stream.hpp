@@ -94,6 +94,7 @@ class ViewedStream {
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<std::string> said_format_warnings_;    // format_warnings() already printed
+  std::uint32_t looks_at_full_queue_ = 0;            // since the newest frame was pushed
   std::int64_t epoch_begun_ns_ = 0;                  // when the newest epoch was announced
 
   std::atomic<std::uint64_t> facts_version_ = 1;

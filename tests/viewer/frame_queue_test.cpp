@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "tests/viewer/received_frames.hpp"
 
 namespace framewire {
@@ -16,7 +15,7 @@ namespace {
 class FrameQueueTest : public testing::Test {
  protected:
   void use(FrameSelection rule) { queue_.set_rule(rule); }
-  void push(std::uint64_t sequence, std::int64_t now_ns = 0) { queue_.push(frames_.make(sequence), now_ns); }
+  void push(std::uint64_t sequence) { queue_.push(frames_.make(sequence)); }
   void show() {
     queue_.settle([this] { statistics_.frame_shown({}, {}, 0); });
   }
@@ -54,12 +53,10 @@ TEST_F(FrameQueueTest, UnderEveryHasRoomAgainWhenTheFrameIsTaken) {
   EXPECT_EQ(rooms_, 1);
 }
 
-TEST_F(FrameQueueTest, SupersedesAFrameThatNobodyTakes) {
+TEST_F(FrameQueueTest, SupersedesAFrameThatNobodyTakesIfItIsTold) {
   use(FrameSelection::every);
-  push(1, ns_per_s);
-  queue_.supersede_stale(ns_per_s + FrameQueue::longest_wait_ns - 1);
-  EXPECT_FALSE(queue_.has_room());
-  queue_.supersede_stale(ns_per_s + FrameQueue::longest_wait_ns);
+  push(1);
+  queue_.supersede_waiting();
   EXPECT_TRUE(queue_.has_room());
   EXPECT_EQ(superseded(), 1U);
 }
