@@ -23,9 +23,9 @@ class FrameQueueTest : public testing::Test {
 
   FrameMaker frames_;
   Statistics statistics_;
-  int news_ = 0;
-  int rooms_ = 0;
-  int ends_ = 0;
+  std::atomic<int> news_ = 0;
+  std::atomic<int> rooms_ = 0;
+  std::atomic<int> ends_ = 0;
   FrameQueue queue_{statistics_,
                     FrameSelection::newest,
                     {.on_frame = [this] { ++news_; }, .on_room = [this] { ++rooms_; }, .on_done = [this] { ++ends_; }}};

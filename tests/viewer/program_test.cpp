@@ -250,7 +250,7 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
       watched.hidden = false;
       events.needs_redraw = true;
     }
-    events.quit_requested = watched.frames_presented > 0;
+    events.quit_requested = WatchedSurface::frames_presented > 0;
     return events;
   };
   EXPECT_EQ(view(std::move(surface), "1000000"), ExitStatus::ok) << log_.text();
@@ -315,15 +315,15 @@ TEST_F(BlockedDrawing, DelaysNoRecording) {
 TEST_F(BlockedDrawing, DelaysNoKey) {
   watched_.on_poll = [this] {
     SurfaceEvents events;
-    events.quit_requested = watched_.frames_presented == blocking && published_ > 5;
+    events.quit_requested = WatchedSurface::frames_presented == blocking && published_ > 5;
     return events;
   };
   EXPECT_EQ(view_blocked("1000s", "--duration", {"--delivery", "latest"}), ExitStatus::ok) << log_.text();
 }
 
 TEST_F(BlockedDrawing, DelaysNoSignal) {
-  watched_.on_poll = [this, is_sent = false]() mutable {
-    if (watched_.frames_presented == blocking &&
+  watched_.on_poll = [is_sent = false]() mutable {
+    if (WatchedSurface::frames_presented == blocking &&
         !std::exchange(is_sent, true)) {  // a second one would end this process
       ::kill(::getpid(), SIGTERM);
     }
@@ -334,7 +334,7 @@ TEST_F(BlockedDrawing, DelaysNoSignal) {
 
 TEST_F(BlockedDrawing, DelaysNoEndOfTheStream) {
   watched_.on_poll = [this] {
-    if (watched_.frames_presented == blocking) {
+    if (WatchedSurface::frames_presented == blocking) {
       stream_.stop();
     }
     return SurfaceEvents{};
@@ -344,9 +344,9 @@ TEST_F(BlockedDrawing, DelaysNoEndOfTheStream) {
 
 TEST_F(BlockedDrawing, LeavesNoScreenshot) {
   const std::string file = folder_.file("last.png");
-  watched_.on_poll = [this] {
+  watched_.on_poll = [] {
     SurfaceEvents events;
-    events.quit_requested = watched_.frames_presented == blocking;
+    events.quit_requested = WatchedSurface::frames_presented == blocking;
     return events;
   };
   EXPECT_EQ(view_blocked("1000s", "--duration", {"--screenshot", file.c_str()}), ExitStatus::failed);
