@@ -7,6 +7,11 @@
 
 namespace framewire {
 
+ExitStatus exit_status_of(const std::exception& error) noexcept {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  return own != nullptr ? own->status() : ExitStatus::failed;
+}
+
 std::string errno_text(int error_number) {
   return std::generic_category().message(error_number);
 }

@@ -1,6 +1,7 @@
 // The exception type of set-up code, and the exit statuses of the programs.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ class Error : public std::runtime_error {
  private:
   ExitStatus status_;
 };
+
+/// The status for an exception that is caught at the end of a thread or of main(): that of an Error, else `failed` (no
+/// memory, no threads).
+ExitStatus exit_status_of(const std::exception& error) noexcept;
 
 /// The system's text for an errno value. Any thread.
 std::string errno_text(int error_number);

@@ -56,11 +56,9 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
       throw errno != 0 ? Error::from_errno("write to standard output", errno)
                        : Error::failed("cannot write to standard output: what was written before has been lost");
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     report(name, error.what());
-    status = error.status();
-  } catch (const std::exception& error) {  // std::bad_alloc
-    report(name, error.what());
+    status = exit_status_of(error);
   }
   return static_cast<int>(status);
 }

@@ -85,16 +85,18 @@ void FrameQueue::push_slice(ReceivedFrame slice) {
   listeners_.on_frame();
 }
 
-void FrameQueue::supersede_waiting() {
+bool FrameQueue::supersede_waiting() {
   std::optional<ReceivedFrame> waiting;
   {
     const std::scoped_lock lock(mutex_);
     waiting = selector_.pop();
   }
-  if (waiting) {
-    supersede(std::move(*waiting), statistics_);
-    listeners_.on_done();
+  if (!waiting) {
+    return false;
   }
+  supersede(std::move(*waiting), statistics_);
+  listeners_.on_done();
+  return true;
 }
 
 void FrameQueue::close() {
@@ -155,19 +157,14 @@ bool FrameQueue::abandon() {
     statistics_.frame_superseded();
     was_in_hand = true;
   });
-  for (;;) {
-    std::optional<ReceivedFrame> frame;
-    {
-      const std::scoped_lock lock(mutex_);
-      is_closed_ = true;
-      slices_.clear();
-      frame = selector_.pop();
-    }
-    if (!frame) {
-      return was_in_hand;
-    }
-    supersede(std::move(*frame), statistics_);
+  {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+    slices_.clear();
   }
+  while (supersede_waiting()) {
+  }
+  return was_in_hand;
 }
 
 }  // namespace framewire

@@ -37,8 +37,8 @@ class FrameQueue {
   void push(ReceivedFrame frame);
   /// Adds a slice of a frame that is not complete. Replaces those of another frame.
   void push_slice(ReceivedFrame slice);
-  /// Supersedes the frame that waits: who draws seems to be blocked.
-  void supersede_waiting();
+  /// Supersedes the frame that waits, if one does: who draws seems to be blocked. Returns whether one did.
+  bool supersede_waiting();
   /// No frame follows.
   void close();
 

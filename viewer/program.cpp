@@ -97,9 +97,13 @@ ExitStatus Program::run() {
 bool Program::is_over() const {
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
-  const bool is_unread = options_.is_headless && recorder_.reader_has_left();
-  return ending_ || stream_->ending() || interruption_.is_requested() || has_lasted || is_unread ||
+  return ending_ || stream_->ending() || interruption_.is_requested() || has_lasted || is_unread() ||
          stream_->queue().is_done() || is_stuck_at_last_frame();
+}
+
+/// Whether the frames went to a program only, which has left.
+bool Program::is_unread() const noexcept {
+  return options_.is_headless && recorder_.reader_has_left();
 }
 
 bool Program::is_stuck_at_last_frame() const noexcept {
@@ -120,8 +124,7 @@ std::int64_t Program::deadline_ns() const noexcept {
 /// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
 /// ended without a frame is no error: its sender said so.
 void Program::require_sender() const {
-  const bool is_unread = options_.is_headless && recorder_.reader_has_left();
-  if (ending_ || stream_->ending() || interruption_.is_requested() || stream_->has_all_frames() || is_unread) {
+  if (ending_ || stream_->ending() || interruption_.is_requested() || stream_->has_all_frames() || is_unread()) {
     return;
   }
   switch (stream_->facts().status.state) {

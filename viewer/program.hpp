@@ -45,6 +45,7 @@ class Program {
   void save_screenshot();
   void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool is_unread() const noexcept;
   [[nodiscard]] bool is_stuck_at_last_frame() const noexcept;
   [[nodiscard]] std::int64_t deadline_ns() const noexcept;
   void require_sender() const;

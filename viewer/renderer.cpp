@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 #include "base/wait.hpp"
@@ -114,10 +113,8 @@ void Renderer::run() noexcept {
   try {
     surface_.attach();
     run_attached();
-  } catch (const Error& error) {
-    fail(error.what(), error.status());
-  } catch (const std::exception& error) {  // std::bad_alloc
-    fail(error.what(), ExitStatus::failed);
+  } catch (const std::exception& error) {
+    fail(error);
   }
   surface_.detach();
   set_phase(Phase::ended);
@@ -152,12 +149,9 @@ void Renderer::draw_until_released(Drawing& drawing) {
       try {
         draw(drawing, requests);
         due_ns = drawing.due_ns();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         has_failed = true;
-        fail(error.what(), error.status());
-      } catch (const std::exception& error) {  // std::bad_alloc
-        has_failed = true;
-        fail(error.what(), ExitStatus::failed);
+        fail(error);
       }
     }
     wake_.wait_until(due_ns);
@@ -217,11 +211,11 @@ void Renderer::set_phase(Phase phase) {
   changed_.notify_all();
 }
 
-void Renderer::fail(const std::string& message, ExitStatus status) {
+void Renderer::fail(const std::exception& error) {
   busy_since_ns_ = 0;
   {
     const std::scoped_lock lock(mutex_);
-    failure_ = {.message = message, .status = status};
+    failure_ = {.message = error.what(), .status = exit_status_of(error)};
   }
   on_news_();
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -102,7 +103,7 @@ class Renderer {
   void draw(Drawing& drawing, const Requests& requests);
   void take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)());
   void set_phase(Phase phase);
-  void fail(const std::string& message, ExitStatus status);
+  void fail(const std::exception& error);
   void request(bool Requests::*what);
   Requests take_requests();
   bool wait_for_phase(Phase phase, std::int64_t deadline_ns, std::int64_t blocked_ns);

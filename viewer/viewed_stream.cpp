@@ -61,18 +61,15 @@ void ViewedStream::run() noexcept {
         sleep();
       }
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     log_.error(error.what());
-    end(error.status());
-  } catch (const std::exception& error) {  // std::bad_alloc
-    log_.error(error.what());
-    end(ExitStatus::failed);
+    end(exit_status_of(error));
   }
 }
 
 /// Returns whether there may be more to take now.
 bool ViewedStream::take_frame() {
-  if (has_all_frames() || !queue_.has_room()) {
+  if (queue_.is_closed() || !queue_.has_room()) {
     return false;
   }
   std::optional<ReceivedFrame> frame = subscriber_.next();
@@ -100,9 +97,10 @@ void ViewedStream::sleep() {
   const std::int64_t now_ns = clock_.now_ns();
   confirm_late(now_ns);
   // The subscriber may have frames that are not to be taken now, so that its wait() would return at once.
-  if (!queue_.has_room() || queue_.is_closed()) {
+  const bool is_full = !queue_.has_room();
+  if (is_full || queue_.is_closed()) {
     // Looks are counted, not time: after this process was stopped for a while, fw-render gets its chance first.
-    if (!queue_.has_room() && ++looks_at_full_queue_ > most_looks_at_full_queue) {
+    if (is_full && ++looks_at_full_queue_ > most_looks_at_full_queue) {
       looks_at_full_queue_ = 0;
       queue_.supersede_waiting();
     }

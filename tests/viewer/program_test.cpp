@@ -161,6 +161,19 @@ class ProgramTest : public testing::Test {
     return status;
   }
 
+  /// The same for `frames` frames, headless; when frame `lost_at` is presented, `replacement` takes the place of GL's
+  /// `function`.
+  template <typename Function, typename Replacement>
+  ExitStatus view_until_loss(int lost_at, Function& function, Replacement replacement, const std::string& frames,
+                             std::vector<const char*> more = {}) {
+    auto surface = std::make_unique<WatchedSurface>();
+    std::optional<test::Substitute<Function>> lost;
+    surface->fails_after = lost_at;
+    surface->on_failure = [&] { lost.emplace(function, replacement); };
+    more.push_back("--headless");
+    return view(std::move(surface), frames, "--frames", more);
+  }
+
   Interruption interruption_;  // created before any thread
   test::TemporaryFolder folder_;
   test::KeptTerminalLog log_;
@@ -176,11 +189,7 @@ class ProgramTest : public testing::Test {
 
 TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
   start_sender();
-  auto surface = std::make_unique<WatchedSurface>();
-  std::optional<test::Substitute<decltype(glad_glClientWaitSync)>> lost;
-  surface->fails_after = 3;
-  surface->on_failure = [&lost] { lost.emplace(glad_glClientWaitSync, waits_in_vain); };
-  EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
+  EXPECT_EQ(view_until_loss(3, glad_glClientWaitSync, waits_in_vain, "20"), ExitStatus::failed);
   EXPECT_EQ(stats_["frames_shown"], 3) << log_.text();
   EXPECT_NE(log_.text().find("the GPU draws no more (its OpenGL context is lost); start framewire view again"),
             std::string::npos)
@@ -189,12 +198,8 @@ TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
 
 TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
   start_sender();
-  auto surface = std::make_unique<WatchedSurface>();
-  std::optional<test::Substitute<decltype(glad_glGetGraphicsResetStatus)>> lost;
-  surface->fails_after = 3;
-  surface->on_failure = [&lost] { lost.emplace(glad_glGetGraphicsResetStatus, says_reset); };
   const std::string picture = folder_.file("last.png");
-  EXPECT_EQ(view(std::move(surface), "20", "--frames", {"--headless", "--screenshot", picture.c_str()}),
+  EXPECT_EQ(view_until_loss(3, glad_glGetGraphicsResetStatus, says_reset, "20", {"--screenshot", picture.c_str()}),
             ExitStatus::failed);
   EXPECT_EQ(stats_["frames_shown"], 2) << "the third was presented on a lost context";
   EXPECT_NE(log_.text().find("last.png': the GPU was lost"), std::string::npos) << log_.text();
@@ -205,11 +210,7 @@ TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
 /// The stream is over when its last frame is taken, but the loss is told.
 TEST_F(ProgramTest, NorIsTheLastOne) {
   start_sender();
-  auto surface = std::make_unique<WatchedSurface>();
-  std::optional<test::Substitute<decltype(glad_glClientWaitSync)>> lost;
-  surface->fails_after = 1;
-  surface->on_failure = [&lost] { lost.emplace(glad_glClientWaitSync, waits_in_vain); };
-  EXPECT_EQ(view(std::move(surface), "2"), ExitStatus::failed);
+  EXPECT_EQ(view_until_loss(1, glad_glClientWaitSync, waits_in_vain, "2"), ExitStatus::failed);
   EXPECT_NE(log_.text().find("the GPU draws no more"), std::string::npos) << log_.text();
 }
 
