@@ -12,17 +12,40 @@ namespace framewire {
 
 namespace {
 
-constexpr int lines_before_frame_frag = 3;
+constexpr int lines_before_frame_frag = 5;
 
-std::string fragment_source(int planes, int mode) {
-  return "#version 450 core\n#define PLANES " + std::to_string(planes) + "\n#define MODE " + std::to_string(mode) +
-         "\n" + std::string(find_embedded_shader("frame.frag").value());
+/// With more samples than this on an axis their number is not compiled in: such small pictures need few pixels.
+constexpr int most_compiled_taps = 4;
+
+float narrow(double value) noexcept {
+  return static_cast<float>(value);
 }
 
-/// The number of bilinear samples for `source_pixels` that become one pixel: each sample covers two.
-int taps_for(double source_pixels) noexcept {
-  constexpr int most = 4;
-  return std::clamp(static_cast<int>(std::ceil(source_pixels / 2.0)), 1, most);
+/// The length that a pixel covers on one axis, in texels. Near a whole number it is that: this changes a value by less
+/// than 1/256, and takes fewer samples.
+double covered_texels(double texels_per_pixel) noexcept {
+  const double whole = std::round(texels_per_pixel);
+  return whole >= 1 && std::abs(texels_per_pixel - whole) <= whole / 256 ? whole : texels_per_pixel;
+}
+
+/// The number of bilinear samples on one axis: each covers two texels. `is_aligned`: the first pixel begins with a
+/// texel.
+int taps_for(double texels_per_pixel, bool is_aligned) noexcept {
+  const double length = std::max(covered_texels(texels_per_pixel), 1.0);
+  const bool begins_with_texels = is_aligned && texels_per_pixel == length && length == std::round(length);
+  const double touched = begins_with_texels ? length : std::ceil(length) + 1;
+  return static_cast<int>(std::ceil(touched / 2));
+}
+
+/// What stands for a number of samples in the shader: the number, or for 0 the uniform of this name.
+std::string taps_text(int x, int y, const std::string& uniform) {
+  return x == 0 ? uniform : "ivec2(" + std::to_string(x) + ", " + std::to_string(y) + ")";
+}
+
+std::string fragment_source(std::size_t planes, int mode, const std::string& taps, const std::string& chroma_taps) {
+  return "#version 450 core\n#define PLANES " + std::to_string(planes) + "\n#define MODE " + std::to_string(mode) +
+         "\n#define TAPS " + taps + "\n#define CHROMA_TAPS " + chroma_taps + "\n" +
+         std::string(find_embedded_shader("frame.frag").value());
 }
 
 /// The part of `target` that fits a viewport. GL silently shrinks larger viewports, for example on a deep zoom.
@@ -42,8 +65,7 @@ struct Mapping {
   double scale_x, scale_y, shift_x, shift_y;
 
   void set(int location) const noexcept {
-    glUniform4f(location, static_cast<float>(scale_x), static_cast<float>(scale_y), static_cast<float>(shift_x),
-                static_cast<float>(shift_y));
+    glUniform4f(location, narrow(scale_x), narrow(scale_y), narrow(shift_x), narrow(shift_y));
   }
 };
 
@@ -72,8 +94,12 @@ Mapping chroma_mapping(const PaintedFrame& frame) noexcept {
 
 }  // namespace
 
-FramePainter::Variant::Variant(int planes, Mode mode)
-    : program("frame.frag", find_embedded_shader("frame.vert").value(), fragment_source(planes, static_cast<int>(mode)),
+// ---- Shaders ----
+
+FramePainter::Variant::Variant(const Kind& kind)
+    : program("frame.frag", find_embedded_shader("frame.vert").value(),
+              fragment_source(kind.planes, static_cast<int>(kind.mode), taps_text(kind.luma.x, kind.luma.y, "taps"),
+                              taps_text(kind.chroma.x, kind.chroma.y, "chroma_taps")),
               lines_before_frame_frag),
       colour_matrix(program.uniform("colour_matrix")),
       colour_offset(program.uniform("colour_offset")),
@@ -81,33 +107,49 @@ FramePainter::Variant::Variant(int planes, Mode mode)
       chroma_place(program.uniform("chroma_place")),
       chroma_shift(program.uniform("chroma_shift")),
       chroma_site(program.uniform("chroma_site")),
-      footprint(program.uniform("footprint")),
+      covered(program.uniform("covered")),
+      chroma_covered(program.uniform("chroma_covered")),
       taps(program.uniform("taps")),
       chroma_taps(program.uniform("chroma_taps")) {}
 
-FramePainter::FramePainter(Minification minification)
-    : minification_(minification),
-      exact_{Variant(1, Mode::exact), Variant(2, Mode::exact), Variant(3, Mode::exact)},
-      bilinear_{Variant(1, Mode::bilinear), Variant(2, Mode::bilinear), Variant(3, Mode::bilinear)},
-      area_{Variant(1, Mode::area), Variant(2, Mode::area), Variant(3, Mode::area)},
-      vertex_array_(GlVertexArray::create()) {
+FramePainter::FramePainter() : vertex_array_(GlVertexArray::create()) {
   glGetIntegerv(GL_MAX_VIEWPORT_DIMS, max_viewport_.data());
 }
 
-const FramePainter::Variant& FramePainter::variant_for(const PaintedFrame& frame,
-                                                       const Rectangle& target) const noexcept {
-  const auto width = static_cast<std::uint32_t>(target.width);
-  const auto height = static_cast<std::uint32_t>(target.height);
-  if (frame.size == Size{width, height}) {
-    return exact_.at(frame.texture_count - 1);
+FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Rectangle& target) noexcept {
+  const Size drawn{static_cast<std::uint32_t>(target.width), static_cast<std::uint32_t>(target.height)};
+  if (frame.size == drawn) {
+    return {.planes = frame.texture_count, .mode = Mode::exact};
   }
-  // A bilinear sample reads two pixels per axis, so it is correct until a drawn pixel covers more.
-  const bool is_dense = frame.size.width > 2 * width || frame.size.height > 2 * height;
-  return is_dense && minification_ == Minification::smooth ? area_.at(frame.texture_count - 1)
-                                                           : bilinear_.at(frame.texture_count - 1);
+  const double ratio_x = static_cast<double>(frame.size.width) / drawn.width;
+  const double ratio_y = static_cast<double>(frame.size.height) / drawn.height;
+  Kind kind{
+      .planes = frame.texture_count, .mode = Mode::mean, .luma = {taps_for(ratio_x, true), taps_for(ratio_y, true)}};
+  if (frame.texture_count > 1) {
+    const int step_x = 1 << frame.chroma_log2_width;
+    const int step_y = 1 << frame.chroma_log2_height;
+    kind.chroma = {taps_for(ratio_x / step_x, step_x == 1 || frame.chroma_site.x_halves == 1),
+                   taps_for(ratio_y / step_y, step_y == 1 || frame.chroma_site.y_halves == 1)};
+  }
+  // The mean of two texels, and the values between two, are one sample in any case.
+  if (kind.luma == Taps{} && kind.chroma == Taps{}) {
+    kind.mode = Mode::bilinear;
+  }
+  return kind;
 }
 
-void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) const noexcept {
+const FramePainter::Variant& FramePainter::variant_for(Kind kind) {
+  const auto compiled = [](const Taps& taps) {
+    return std::max(taps.x, taps.y) <= most_compiled_taps ? taps : Taps{0, 0};
+  };
+  kind.luma = compiled(kind.luma);
+  kind.chroma = compiled(kind.chroma);
+  return variants_.try_emplace(kind, kind).first->second;
+}
+
+// ---- Drawing ----
+
+void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) {
   if (frame.texture_count == 0 || target.width <= 0 || target.height <= 0) {
     return;
   }
@@ -115,23 +157,22 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   if (visible.width == 0 || visible.height == 0) {
     return;
   }
-  const Variant& variant = variant_for(frame, target);
+  const Kind kind = kind_for(frame, target);
+  const Variant& variant = variant_for(kind);
   variant.program.use();
   glUniformMatrix3fv(variant.colour_matrix, 1, GL_FALSE, frame.conversion.matrix.data());
   glUniform3fv(variant.colour_offset, 1, frame.conversion.offset.data());
   glUniform2i(variant.chroma_shift, frame.chroma_log2_width, frame.chroma_log2_height);
   glUniform2i(variant.chroma_site, frame.chroma_site.x_halves, frame.chroma_site.y_halves);
   frame_mapping(visible, target, flip_y).set(variant.place);
-  const Mapping chroma = chroma_mapping(frame);
-  chroma.set(variant.chroma_place);
-  const double pixel_x = 1.0 / target.width;
-  const double pixel_y = 1.0 / target.height;
-  Mapping{pixel_x, pixel_y, pixel_x * chroma.scale_x, pixel_y * chroma.scale_y}.set(variant.footprint);
-  const double source_x = frame.size.width * pixel_x;
-  const double source_y = frame.size.height * pixel_y;
-  glUniform2i(variant.taps, taps_for(source_x), taps_for(source_y));
-  glUniform2i(variant.chroma_taps, taps_for(source_x / (1 << frame.chroma_log2_width)),
-              taps_for(source_y / (1 << frame.chroma_log2_height)));
+  chroma_mapping(frame).set(variant.chroma_place);
+  const double texels_x = static_cast<double>(frame.size.width) / target.width;
+  const double texels_y = static_cast<double>(frame.size.height) / target.height;
+  glUniform2f(variant.covered, narrow(covered_texels(texels_x)), narrow(covered_texels(texels_y)));
+  glUniform2f(variant.chroma_covered, narrow(covered_texels(texels_x / (1 << frame.chroma_log2_width))),
+              narrow(covered_texels(texels_y / (1 << frame.chroma_log2_height))));
+  glUniform2i(variant.taps, kind.luma.x, kind.luma.y);
+  glUniform2i(variant.chroma_taps, kind.chroma.x, kind.chroma.y);
 
   glViewport(visible.x, visible.y, visible.width, visible.height);
   glBindTextures(0, static_cast<GLsizei>(frame.texture_count), frame.textures.data());

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
+#include <map>
 
 #include "base/text.hpp"
 #include "gl/colour_conversion.hpp"
@@ -30,36 +32,51 @@ struct Rectangle {
   int height;
 };
 
-/// How a frame is scaled down. `fast`: one bilinear sample per pixel, cheap enough for a CPU. `smooth`: the mean of up
-/// to 4 x 4 samples, which covers every frame pixel down to an eighth of the frame's size.
-enum class Minification { fast, smooth };
-
 /// Used on the context's thread.
 class FramePainter {
  public:
-  /// Compiles the shaders. Throws ShaderError.
-  explicit FramePainter(Minification minification);
+  /// Throws Error if GL has no memory.
+  FramePainter();
 
-  /// Draws into the current framebuffer, over what is there. At 1:1 every pixel is exact; other sizes are filtered.
+  /// Draws into the current framebuffer, over what is there. At 1:1 every pixel is exact. An enlarged frame is
+  /// interpolated linearly. In a shrunk one each pixel is the mean of what it covers of the frame, by area, at every
+  /// ratio; each axis and the chroma of 4:2:0 and 4:2:2 are enlarged or shrunk on their own. The first frame of a shape
+  /// and a ratio compiles a shader. Throws ShaderError.
   /// Changes the viewport, the program, the vertex array and texture units 0 to 2.
-  void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) const noexcept;
+  void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y);
 
  private:
-  enum class Mode { exact, bilinear, area };
+  /// How a pixel is computed. The numbers are those of shaders/frame.frag.
+  enum class Mode { exact, bilinear, mean };
 
-  struct Variant {
-    Variant(int planes, Mode mode);
-
-    ShaderProgram program;
-    int colour_matrix, colour_offset, place, chroma_place, chroma_shift, chroma_site, footprint, taps, chroma_taps;
+  /// How many samples one axis takes.
+  struct Taps {
+    int x = 1;
+    int y = 1;
+    auto operator<=>(const Taps&) const = default;
   };
 
-  [[nodiscard]] const Variant& variant_for(const PaintedFrame& frame, const Rectangle& target) const noexcept;
+  /// What a shader is made for.
+  struct Kind {
+    std::size_t planes;
+    Mode mode;
+    Taps luma{};
+    Taps chroma{};
+    auto operator<=>(const Kind&) const = default;
+  };
 
-  Minification minification_;
-  std::array<Variant, max_texture_planes> exact_;  // by number of textures, from 1
-  std::array<Variant, max_texture_planes> bilinear_;
-  std::array<Variant, max_texture_planes> area_;
+  struct Variant {
+    explicit Variant(const Kind& kind);
+
+    ShaderProgram program;
+    int colour_matrix, colour_offset, place, chroma_place, chroma_shift, chroma_site, covered, chroma_covered, taps,
+        chroma_taps;
+  };
+
+  static Kind kind_for(const PaintedFrame& frame, const Rectangle& target) noexcept;
+  const Variant& variant_for(Kind kind);
+
+  std::map<Kind, Variant> variants_;
   GlVertexArray vertex_array_;
   std::array<int, 2> max_viewport_{};
 };

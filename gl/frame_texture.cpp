@@ -73,8 +73,7 @@ const char* name(UploadMethod method) noexcept {
 FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
     : preferred_(wanted.value_or(PinnedBlocks::is_supported() ? UploadMethod::pinned_memory
                                                               : UploadMethod::persistent_buffer)),
-      method_(preferred_),
-      painter_(is_software_renderer() ? Minification::fast : Minification::smooth) {
+      method_(preferred_) {
   if (preferred_ == UploadMethod::pinned_memory && !PinnedBlocks::is_supported()) {
     throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quote(gl_renderer()) +
                         " does not have; take another upload method");
@@ -140,7 +139,7 @@ void FrameTexture::end_upload() noexcept {
   }
 }
 
-void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) const noexcept {
+void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) {
   painter_.draw(shown_.painted, {x, y, width, height}, flip_y);
 }
 

@@ -68,8 +68,8 @@ class FrameTexture {
   /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels; x
   /// and y are its lower left corner, as in GL. The frame's top row is drawn at the top of a window. With `flip_y` it
   /// becomes the framebuffer's row 0, which suits readback. Alpha is the frame's for rgba and bgra, else 1. Changes the
-  /// state that FramePainter::draw lists. Blends only if the caller has enabled blending.
-  void draw(int x, int y, int width, int height, bool flip_y) const noexcept;
+  /// state that FramePainter::draw lists. Blends only if the caller has enabled blending. Throws ShaderError.
+  void draw(int x, int y, int width, int height, bool flip_y);
 
   /// How the last frame was uploaded. Before the first frame: the method that will be tried first.
   [[nodiscard]] UploadMethod method() const noexcept { return method_; }

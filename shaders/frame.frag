@@ -1,8 +1,10 @@
-// Converts a frame's planes to RGB. gl/frame_painter.cpp inserts #version and two definitions before this text:
+// Converts a frame's planes to RGB. gl/frame_painter.cpp inserts #version and definitions before this text:
 //   PLANES  1: RGB or gray, 2: luma and interleaved chroma, 3: luma, U and V
 //   MODE    0: one pixel of the frame per pixel drawn, read without filtering
-//           1: scaled, one bilinear sample per pixel
-//           2: scaled down, the mean of several samples per pixel
+//           1: one bilinear sample per pixel
+//           2: the mean of what a pixel covers, of TAPS x TAPS bilinear samples
+//   TAPS, CHROMA_TAPS  ivec2; constants, so that the compiler unrolls the loops, which halves the time on llvmpipe; or
+//           the uniforms `taps` and `chroma_taps`
 //
 // Chroma is sited by `site` and interpolated linearly. The colour matrix is linear too, so filtering comes first and
 // one matrix product is enough.
@@ -94,30 +96,53 @@ void main() {
 
 #else
 
-uniform vec4 footprint;     // size of one drawn pixel in the frame and in the chroma texture
-uniform ivec2 taps;         // samples per drawn pixel
+uniform vec2 covered;  // by one drawn pixel, in texels
+uniform vec2 chroma_covered;
+uniform ivec2 taps;
 uniform ivec2 chroma_taps;
 
+// Texel `texel` and the next one on one axis, as one bilinear sample between them.
+struct Tap {
+  float position;  // in texels
+  float weight;    // how much of both lies between `from` and `to`
+};
+Tap tap_at(float texel, float from, float to) {
+  float first = clamp(min(texel + 1.0, to) - max(texel, from), 0.0, 1.0);
+  float second = clamp(to - (texel + 1.0), 0.0, 1.0);
+  return Tap(texel + 0.5 + second / max(first + second, 1e-6), first + second);
+}
+
+// The mean of the texels that a drawn pixel at `at` covers, by the area that it covers of each. An axis on which it
+// covers less than one texel is enlarged: the mean over the length of one texel is linear interpolation.
+vec4 mean(sampler2D plane, vec2 at, vec2 size_texels, ivec2 count) {
+  // Less than this part of a texel does not count: positions are not exact, and at whole ratios it saves a sample.
+  const float least = 0.002;
+  vec2 size = vec2(textureSize(plane, 0));
+  vec2 half_length = 0.5 * max(size_texels, vec2(1.0));
+  vec2 from = max(at * size - half_length, vec2(0.0));
+  vec2 to = min(at * size + half_length, size);
+  vec2 first = floor(from + least);
+  vec4 sum = vec4(0.0);
+  for (int j = 0; j < count.y; ++j) {
+    Tap row = tap_at(first.y + float(2 * j), from.y, to.y);
+    vec4 row_sum = vec4(0.0);
+    for (int i = 0; i < count.x; ++i) {
+      Tap column = tap_at(first.x + float(2 * i), from.x, to.x);
+      row_sum += column.weight * texture(plane, vec2(column.position, row.position) / size);
+    }
+    sum += row.weight * row_sum;
+  }
+  vec2 length = to - from;
+  return sum / (length.x * length.y);
+}
+
 void main() {
-  vec2 each = footprint.xy / vec2(taps);
-  vec2 start = frame_position - 0.5 * footprint.xy + 0.5 * each;
-  vec4 texel = vec4(0.0);
-  for (int y = 0; y < taps.y; ++y) {
-    for (int x = 0; x < taps.x; ++x) {
-      texel += texture(plane0, start + each * vec2(x, y));
-    }
-  }
-  texel /= float(taps.x * taps.y);
-#if PLANES > 1
-  each = footprint.zw / vec2(chroma_taps);
-  start = chroma_position - 0.5 * footprint.zw + 0.5 * each;
-  vec2 chroma = vec2(0.0);
-  for (int y = 0; y < chroma_taps.y; ++y) {
-    for (int x = 0; x < chroma_taps.x; ++x) {
-      chroma += chroma_sample(start + each * vec2(x, y));
-    }
-  }
-  texel = vec4(texel.r, chroma / float(chroma_taps.x * chroma_taps.y), 1.0);
+  vec4 texel = mean(plane0, frame_position, covered, TAPS);
+#if PLANES == 2
+  texel = vec4(texel.r, mean(plane1, chroma_position, chroma_covered, CHROMA_TAPS).rg, 1.0);
+#elif PLANES == 3
+  texel = vec4(texel.r, mean(plane1, chroma_position, chroma_covered, CHROMA_TAPS).r,
+               mean(plane2, chroma_position, chroma_covered, CHROMA_TAPS).r, 1.0);
 #endif
   colour = to_rgb(texel);
 }

@@ -32,7 +32,7 @@ StatusScreen lost_screen(const StreamFacts& facts) {
 
 }  // namespace
 
-Composition::Composition(const Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
+Composition::Composition(Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
 
 void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns) {
   glDisable(GL_BLEND);

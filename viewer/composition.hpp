@@ -18,7 +18,7 @@ namespace framewire {
 /// thread. The layer and the statistics outlive it.
 class Composition {
  public:
-  Composition(const Layer& layer, Statistics& statistics);
+  Composition(Layer& layer, Statistics& statistics);
 
   /// Draws into the bound framebuffer, whose size is `surface`.
   void draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns);
@@ -32,7 +32,7 @@ class Composition {
  private:
   [[nodiscard]] PanelFacts panel_facts(const StreamFacts& facts) const;
 
-  const Layer& layer_;
+  Layer& layer_;
   Statistics& statistics_;
   Overlay overlay_;
   Panel panel_;

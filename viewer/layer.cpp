@@ -112,7 +112,7 @@ void Layer::forget_memory() noexcept {
   texture_.forget_blocks();
 }
 
-void Layer::warm_up(Size surface) noexcept {
+void Layer::warm_up(Size surface) {
   if (has_picture_) {
     return;
   }
@@ -142,15 +142,18 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
   if (texture_.upload({.layout = format.layout,
                        .colour = format.colour,
                        .payload = black->bytes().first(format.layout.size_bytes)})) {
-    texture_.draw(0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height), false);
+    draw_fitted(surface, format.sample_aspect_ratio);
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }
 
-void Layer::draw(Size surface, Rational sample_aspect_ratio) const noexcept {
-  if (!has_picture_) {
-    return;
+void Layer::draw(Size surface, Rational sample_aspect_ratio) {
+  if (has_picture_) {
+    draw_fitted(surface, sample_aspect_ratio);
   }
+}
+
+void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio) {
   const PictureRectangle at = fit(texture_.frame_size(), sample_aspect_ratio, surface);
   if (at.width > 0) {
     const int bottom = static_cast<int>(surface.height) - at.y - at.height;

@@ -42,16 +42,17 @@ class Layer {
   /// A session or an epoch is over: releases the memory of its frames.
   void forget_memory() noexcept;
 
-  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame.
-  void draw(Size surface, Rational sample_aspect_ratio) const noexcept;
+  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame. Throws
+  /// ShaderError.
+  void draw(Size surface, Rational sample_aspect_ratio);
 
   /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
   /// ready for the first real frame. Overwrites the bound framebuffer with test content. Does nothing once there is a
-  /// picture.
-  void warm_up(Size surface) noexcept;
+  /// picture. Throws ShaderError.
+  void warm_up(Size surface);
 
   /// Sets up textures, shaders and memory for this format by drawing a black frame that is never shown. Overwrites the
-  /// bound framebuffer. Does nothing once there is a picture. Throws Error (no memory).
+  /// bound framebuffer. Does nothing once there is a picture. Throws Error (no memory), and ShaderError.
   void prepare(const StreamFormat& format, Size surface);
 
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
@@ -73,6 +74,7 @@ class Layer {
     }
   };
 
+  void draw_fitted(Size surface, Rational sample_aspect_ratio);
   void release() noexcept;
   void forget_arriving() noexcept;
 

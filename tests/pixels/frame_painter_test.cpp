@@ -1,5 +1,8 @@
 #include "gl/frame_painter.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gl/offscreen_target.hpp"
@@ -8,45 +11,163 @@
 namespace framewire {
 namespace {
 
-class FramePainterTest : public GlTest {
- protected:
-  /// Alternating black and white pixels, the hardest input for downscaling.
-  static GlTexture checkerboard(std::uint32_t side) {
-    std::vector<std::uint32_t> pixels(std::size_t{side} * side);
-    for (std::uint32_t i = 0; i < pixels.size(); ++i) {
-      pixels[i] = (i + i / side) % 2 == 0 ? 0xffffffffU : 0xff000000U;
+/// One plane of 8-bit values.
+struct Plane {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> values{};
+
+  /// Alternating black and white, the hardest input for shrinking.
+  static Plane checkerboard(std::uint32_t width, std::uint32_t height) {
+    return make(width, height, [](std::uint32_t x, std::uint32_t y) { return (x + y) % 2 == 0 ? 255 : 0; });
+  }
+  static Plane noise(std::uint32_t width, std::uint32_t height) {
+    return make(width, height, [](std::uint32_t x, std::uint32_t y) { return (x * 7919U + y * 104'729U) % 251U; });
+  }
+  template <typename Value>
+  static Plane make(std::uint32_t width, std::uint32_t height, Value&& value) {
+    Plane plane{.width = width, .height = height};
+    for (std::uint32_t y = 0; y < height; ++y) {
+      for (std::uint32_t x = 0; x < width; ++x) {
+        plane.values.push_back(static_cast<std::uint8_t>(value(x, y)));
+      }
     }
+    return plane;
+  }
+
+  [[nodiscard]] GlTexture texture() const {
     auto texture = GlTexture::create(GL_TEXTURE_2D);
-    const auto length = static_cast<GLsizei>(side);
-    glTextureStorage2D(texture.id(), 1, GL_RGBA8, length, length);
-    glTextureSubImage2D(texture.id(), 0, 0, 0, length, length, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+    glTextureStorage2D(texture.id(), 1, GL_R8, static_cast<GLsizei>(width), static_cast<GLsizei>(height));
+    glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+    glTextureSubImage2D(texture.id(), 0, 0, 0, static_cast<GLsizei>(width), static_cast<GLsizei>(height), GL_RED,
+                        GL_UNSIGNED_BYTE, values.data());
+    glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
     glTextureParameteri(texture.id(), GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture.id(), GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture.id(), GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
     return texture;
   }
 };
 
-TEST_F(FramePainterTest, SmoothMinificationIsTheMeanOfEverythingCovered) {
-  const FramePainter painter(Minification::smooth);
-  const GlTexture texture = checkerboard(128);
-  PaintedFrame frame{.textures = {texture.id()}, .texture_count = 1, .size = {128, 128}};
-  frame.conversion = colour_conversion(PixelFormat::rgba, {}, 128);
-  for (const std::uint32_t side : {16U, 32U, 43U, 50U}) {
-    OffscreenTarget target({side, side});
+/// The part of texel `index` that lies between `from` and `to`.
+double covered(double index, double from, double to) {
+  return std::max(0.0, std::min(index + 1, to) - std::max(index, from));
+}
+
+/// What an axis of `texels` shows in pixel `index` of `pixels`: the length of a texel at least, with `shift_texels`.
+std::pair<double, double> covered_range(std::uint32_t index, std::uint32_t pixels, std::uint32_t texels,
+                                        double shift_texels) {
+  const double ratio = static_cast<double>(texels) / pixels;
+  const double centre = (index + 0.5) * ratio + shift_texels;
+  const double half = std::max(ratio, 1.0) / 2;
+  return {std::max(centre - half, 0.0), std::min<double>(centre + half, texels)};
+}
+
+/// The mean of a plane over what a drawn pixel covers, in double precision.
+double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x = 0,
+                      double shift_y = 0) {
+  const auto [left, right] = covered_range(x, drawn.width, plane.width, shift_x);
+  const auto [top, bottom] = covered_range(y, drawn.height, plane.height, shift_y);
+  double sum = 0;
+  for (std::uint32_t row = 0; row < plane.height; ++row) {
+    for (std::uint32_t column = 0; column < plane.width; ++column) {
+      sum += plane.values[std::size_t{row} * plane.width + column] * covered(column, left, right) *
+             covered(row, top, bottom);
+    }
+  }
+  return sum / ((right - left) * (bottom - top));
+}
+
+/// GL's weights between two texels have 8 bits, and so has the result.
+constexpr double tolerance = 1.6;
+
+class FramePainterTest : public GlTest {
+ protected:
+  /// The drawn picture, top row first; R, G, B, A.
+  std::vector<std::byte> drawn(const PaintedFrame& frame, Size size) {
+    OffscreenTarget target(size);
     target.bind();
-    painter.draw(frame, {0, 0, static_cast<int>(side), static_cast<int>(side)}, false);
+    painter_.draw(frame, {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)}, false);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
-    // If the sides do not divide evenly, the positions of samples between pixels vary, and a quarter of the contrast
-    // may remain. With one sample per pixel all of it would remain.
-    const int tolerance = 128 % side == 0 ? 2 : 32;
-    for (std::size_t i = 0; i < pixels.size(); i += 4) {
-      ASSERT_NEAR(std::to_integer<int>(pixels[i]), 127.5, tolerance) << side << " " << i / 4;
+    return pixels;
+  }
+
+  /// Draws the plane as grey, and compares every pixel with the reference.
+  void expect_means(const Plane& plane, Size size) {
+    const GlTexture texture = plane.texture();
+    PaintedFrame frame{.textures = {texture.id()}, .texture_count = 1, .size = {plane.width, plane.height}};
+    frame.conversion = colour_conversion(PixelFormat::gray8, {.range = ColourRange::full}, plane.height);
+    const std::vector<std::byte> pixels = drawn(frame, size);
+    for (std::uint32_t y = 0; y < size.height; ++y) {
+      for (std::uint32_t x = 0; x < size.width; ++x) {
+        const int value = std::to_integer<int>(pixels[(std::size_t{y} * size.width + x) * 4]);
+        ASSERT_NEAR(value, reference_mean(plane, size, x, y), tolerance)
+            << plane.width << "x" << plane.height << " to " << size.width << "x" << size.height << " at " << x << ","
+            << y;
+      }
     }
+  }
+
+  FramePainter painter_;
+};
+
+TEST_F(FramePainterTest, AShrunkCheckerboardIsTheMeanAtEveryRatio) {
+  const Plane board = Plane::checkerboard(96, 54);
+  for (const double ratio : {1.0, 1.1, 1.2, 1.5, 1.9, 2.0, 2.2, 2.5, 3.0, 3.7, 4.0, 5.3, 9.0, 54.0}) {
+    expect_means(board, {static_cast<std::uint32_t>(96 / ratio), static_cast<std::uint32_t>(54 / ratio)});
   }
 }
 
-TEST_F(FramePainterTest, AllVariantsCompile) {
-  EXPECT_NO_THROW(FramePainter{Minification::fast});
+TEST_F(FramePainterTest, SoIsAnyPicture) {
+  const Plane noise = Plane::noise(97, 55);
+  for (const Size size : {Size{97, 55}, {96, 54}, {70, 40}, {48, 27}, {40, 50}, {33, 19}, {20, 55}, {10, 6}, {1, 1}}) {
+    expect_means(noise, size);
+  }
+}
+
+TEST_F(FramePainterTest, EachAxisIsEnlargedOrShrunkOnItsOwn) {
+  const Plane noise = Plane::noise(40, 30);
+  expect_means(noise, {100, 10});
+  expect_means(noise, {13, 90});
+}
+
+TEST_F(FramePainterTest, AnEnlargedPictureIsInterpolatedLinearly) {
+  const Plane noise = Plane::noise(16, 9);
+  expect_means(noise, {17, 10});
+  expect_means(noise, {40, 23});
+}
+
+/// Chroma is shrunk at its own ratio: at half of the luma's it is enlarged up to a ratio of 2.
+TEST_F(FramePainterTest, ChromaIsAveragedOverWhatItCoversFromItsSite) {
+  const Plane luma = Plane::make(80, 48, [](std::uint32_t, std::uint32_t) { return 128; });
+  const Plane chroma = Plane::checkerboard(40, 24);
+  const Plane grey = Plane::make(40, 24, [](std::uint32_t, std::uint32_t) { return 128; });
+  const GlTexture y = luma.texture();
+  const GlTexture u = grey.texture();
+  const GlTexture v = chroma.texture();
+  for (const ChromaSite site : {ChromaSite{0, 1}, ChromaSite{1, 1}, ChromaSite{0, 0}}) {
+    PaintedFrame frame{.textures = {y.id(), u.id(), v.id()}, .texture_count = 3, .size = {80, 48}};
+    frame.chroma_log2_width = frame.chroma_log2_height = 1;
+    frame.chroma_site = site;
+    // R is V.
+    frame.conversion.matrix = {0, 0, 0, 0, 0, 0, 1, 0, 0};
+    frame.conversion.offset = {};
+    for (const double ratio : {1.2, 1.6, 2.0, 2.5, 3.3, 4.0, 7.0}) {
+      const Size size{static_cast<std::uint32_t>(80 / ratio), static_cast<std::uint32_t>(48 / ratio)};
+      const std::vector<std::byte> pixels = drawn(frame, size);
+      for (std::uint32_t row = 0; row < size.height; ++row) {
+        for (std::uint32_t column = 0; column < size.width; ++column) {
+          const int value = std::to_integer<int>(pixels[(std::size_t{row} * size.width + column) * 4]);
+          const double shift_x = 0.25 * (1 - site.x_halves);
+          const double shift_y = 0.25 * (1 - site.y_halves);
+          ASSERT_NEAR(value, reference_mean(chroma, size, column, row, shift_x, shift_y), tolerance)
+              << "ratio " << ratio << " site " << site.x_halves << "," << site.y_halves << " at " << column << ","
+              << row;
+        }
+      }
+    }
+  }
 }
 
 TEST(ColourConversion, PutsBlackAndWhiteWhereTheStandardsHaveThem) {

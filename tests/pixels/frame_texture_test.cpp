@@ -47,7 +47,7 @@ class FrameTextureTest : public GlTest {
   static constexpr Size target_size{64, 48};
 
   /// Clears to 99, draws, and keeps the result in window orientation.
-  void draw(const FrameTexture& texture, const Rectangle& where, bool flip_y = false) {
+  void draw(FrameTexture& texture, const Rectangle& where, bool flip_y = false) {
     target_.bind();
     constexpr float gray = 99.0F / 255.0F;
     glClearColor(gray, gray, gray, gray);
