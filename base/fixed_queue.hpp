@@ -35,6 +35,10 @@ class FixedQueue {
     assert(before < count_);
     return places_[(head_ + before) % places_.size()];
   }
+  [[nodiscard]] const Value& at(std::size_t before) const noexcept {
+    assert(before < count_);
+    return places_[(head_ + before) % places_.size()];
+  }
 
   /// Not when full.
   void push(Value&& value) noexcept {

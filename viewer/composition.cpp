@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "gl/gl.hpp"
 #include "viewer/redraw_schedule.hpp"
+#include "viewer/report.hpp"
 
 namespace framewire {
 
@@ -34,7 +35,8 @@ StatusScreen lost_screen(const StreamFacts& facts) {
 
 Composition::Composition(Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
 
-void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns) {
+void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts,
+                       const std::optional<Pacing>& pacing, std::int64_t now_ns) {
   glDisable(GL_BLEND);
   const bool has_picture = layer_.has_picture();
   if (has_picture) {
@@ -55,7 +57,7 @@ void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberC
     draw_lost_banner(overlay_, surface, lost_screen(facts), now_ns);
   }
   if (panel_.is_shown()) {
-    panel_.draw(overlay_, surface, statistics_, counts, panel_facts(facts), now_ns);
+    panel_.draw(overlay_, surface, statistics_, counts, panel_facts(facts, pacing), now_ns);
   }
   overlay_.finish();
 }
@@ -67,9 +69,10 @@ std::int64_t Composition::step_ns(const StreamFacts& facts) const noexcept {
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
-PanelFacts Composition::panel_facts(const StreamFacts& facts) const {
+PanelFacts Composition::panel_facts(const StreamFacts& facts, const std::optional<Pacing>& pacing) const {
   return {.format = facts.status.format ? describe(*facts.status.format) : "",
           .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
+          .pacing = pacing ? describe(*pacing) : "",
           .start_line = facts.status.start_line,
           .upload_path = std::string(name(layer_.method())) + ", " + short_renderer()};
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "transport/session/subscriber.hpp"
+#include "viewer/frame_pacer.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/overlay.hpp"
 #include "viewer/panel.hpp"
@@ -21,7 +23,8 @@ class Composition {
   Composition(Layer& layer, Statistics& statistics);
 
   /// Draws into the bound framebuffer, whose size is `surface`.
-  void draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns);
+  void draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, const std::optional<Pacing>& pacing,
+            std::int64_t now_ns);
 
   /// Time until the next animation step of the picture; RedrawSchedule::never_ns if nothing is animated.
   [[nodiscard]] std::int64_t step_ns(const StreamFacts& facts) const noexcept;
@@ -30,7 +33,7 @@ class Composition {
   void frame_shown(std::int64_t latency_ns) noexcept { panel_.frame_shown(latency_ns); }
 
  private:
-  [[nodiscard]] PanelFacts panel_facts(const StreamFacts& facts) const;
+  [[nodiscard]] PanelFacts panel_facts(const StreamFacts& facts, const std::optional<Pacing>& pacing) const;
 
   Layer& layer_;
   Statistics& statistics_;

@@ -81,10 +81,8 @@ std::int64_t Drawing::due_ns() {
     return INT64_MAX;
   }
   const std::int64_t now_ns = clock_.now_ns();
-  if (stream_->queue().has_frame()) {
-    return now_ns;
-  }
-  return layer_.release_finished() ? schedule_.due_ns() : std::min(schedule_.due_ns(), now_ns + gpu_poll_ns);
+  const std::int64_t due_ns = std::min(schedule_.due_ns(), choice_ns(now_ns).value_or(INT64_MAX));
+  return layer_.release_finished() ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
 }
 
 // ---- Following the stream ----
@@ -135,9 +133,30 @@ ChromaLocation Drawing::chroma_location() const noexcept {
 
 // ---- Frames ----
 
+/// When the frame that waits is to be chosen, or a newer one in its place; nothing if none waits.
+std::optional<std::int64_t> Drawing::choice_ns(std::int64_t now_ns) {
+  const std::optional<std::int64_t> due_ns = stream_->queue().due_ns();
+  if (!due_ns) {
+    return std::nullopt;
+  }
+  const bool follows_refreshes = surface_.is_synchronised() || stream_->queue().pacing();
+  const std::optional<Refresh> refresh =
+      follows_refreshes && !draws_nothing() ? surface_.next_refresh(now_ns) : std::nullopt;
+  refresh_period_ns_ = refresh ? refresh->period_ns : 0;
+  const std::int64_t choice_ns = refreshes_.choice_ns(refresh, now_ns);
+  return refresh ? choice_ns : std::max(choice_ns, *due_ns);
+}
+
 /// Returns whether there was a frame.
 bool Drawing::show_frame() {
-  std::optional<ReceivedFrame> frame = stream_->queue().take();
+  const std::int64_t now_ns = clock_.now_ns();
+  const std::optional<std::int64_t> choice = choice_ns(now_ns);
+  if (choice.value_or(INT64_MAX) > now_ns) {
+    return false;
+  }
+  // By the time that the choice was planned for: how late this thread woke up must not change what is shown.
+  std::optional<ReceivedFrame> frame = stream_->queue().take(*choice);
+  refreshes_.chosen();
   if (!frame) {
     return false;
   }
@@ -159,11 +178,12 @@ void Drawing::show(ReceivedFrame frame) {
   here.uploaded_ns = clock_.now_ns();
   surface_.begin();
   draw_picture();
-  const auto shown_ns = present();
-  if (!shown_ns) {
+  const auto presented = present();
+  if (!presented) {
     fail_without_gpu();
   }
-  here.shown_ns = *shown_ns;
+  here.shown_ns = presented->shown_ns;
+  refreshes_.drawn(presented->drawn_ns - here.selected_ns);
   layer_.release_finished();
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   in_hand.shown(sender, here, offset_ns);
@@ -230,7 +250,7 @@ void Drawing::warm_up() {
 }
 
 void Drawing::draw_picture() {
-  composition_.draw(surface_.size(), facts_, stream_->counts(), clock_.now_ns());
+  composition_.draw(surface_.size(), facts_, stream_->counts(), stream_->queue().pacing(), clock_.now_ns());
 }
 
 std::int64_t Drawing::step_ns() const noexcept {
@@ -238,10 +258,10 @@ std::int64_t Drawing::step_ns() const noexcept {
 }
 
 /// Returns nothing if the GPU is lost: the drawing will never be visible.
-std::optional<std::int64_t> Drawing::present() {
-  const std::optional<std::int64_t> presented_ns = surface_.present();
+std::optional<Surface::Presented> Drawing::present() {
+  const std::optional<Surface::Presented> presented = surface_.present();
   gpu_loss_ = find_gl_loss();
-  return gpu_loss_ ? std::nullopt : presented_ns;
+  return gpu_loss_ ? std::nullopt : presented;
 }
 
 void Drawing::fail_without_gpu() {

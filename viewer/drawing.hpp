@@ -10,6 +10,7 @@
 #include "viewer/composition.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/redraw_schedule.hpp"
+#include "viewer/refresh_schedule.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/stream_facts.hpp"
 #include "viewer/surface.hpp"
@@ -46,6 +47,8 @@ class Drawing {
   /// Releases the frames. No draw() follows.
   void release() noexcept { layer_.forget_memory(); }
 
+  /// The period of the surface's refreshes, as of the last frame; 0: not known.
+  [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
   [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
 
  private:
@@ -59,7 +62,8 @@ class Drawing {
   void prepare_for_epoch();
   void warm_up();
   void draw_picture();
-  std::optional<std::int64_t> present();
+  std::optional<Surface::Presented> present();
+  [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
   [[noreturn]] void fail_without_gpu();
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;
   [[nodiscard]] bool draws_nothing() const noexcept;
@@ -72,6 +76,8 @@ class Drawing {
   Layer layer_;
   Composition composition_;
   RedrawSchedule schedule_;
+  RefreshSchedule refreshes_;
+  std::int64_t refresh_period_ns_ = 0;
   ViewedStream* stream_ = nullptr;
 
   StreamFacts facts_;

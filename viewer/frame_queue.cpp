@@ -1,6 +1,7 @@
 #include "viewer/frame_queue.hpp"
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "frame/slices.hpp"
@@ -21,7 +22,7 @@ void supersede(ReceivedFrame frame, Statistics& statistics) noexcept {
   check_unseen(frame, statistics);
 }
 
-/// The frames that one push() supersedes: a selector holds two at most.
+/// The frames that one call supersedes.
 class Superseded {
  public:
   void add(ReceivedFrame frame) noexcept { frames_.at(count_++).emplace(std::move(frame)); }
@@ -34,7 +35,7 @@ class Superseded {
   }
 
  private:
-  std::array<std::optional<ReceivedFrame>, 2> frames_;
+  std::array<std::optional<ReceivedFrame>, FrameSelector<ReceivedFrame>::most_waiting> frames_;
   std::size_t count_ = 0;
 };
 
@@ -68,10 +69,20 @@ void FrameQueue::push(ReceivedFrame frame) {
   {
     const std::scoped_lock lock(mutex_);
     slices_.clear();  // of this frame, which has all of them, or of one that never became complete
+    pace(frame);
     selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
   }
   listeners_.on_frame();
   superseded.release(statistics_);
+}
+
+/// Presentation times begin anew with a session or a format.
+void FrameQueue::pace(const ReceivedFrame& frame) noexcept {
+  const std::pair epoch(frame.session_number(), frame.header().epoch);
+  if (std::exchange(paced_epoch_, epoch) != epoch) {
+    pacer_.restart();
+  }
+  pacer_.frame_arrived(frame.header().pts_ns, frame.received_ns());
 }
 
 void FrameQueue::push_slice(ReceivedFrame slice) {
@@ -117,16 +128,43 @@ bool FrameQueue::has_frame() const noexcept {
   return selector_.has_frame();
 }
 
-std::optional<ReceivedFrame> FrameQueue::take() {
+std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (!selector_.has_frame()) {
+    return std::nullopt;
+  }
+  return is_paced(selector_.rule()) ? pacer_.due_ns(selector_.at(0).header().pts_ns) : 0;
+}
+
+/// Of the frames that wait, how many are due.
+std::size_t FrameQueue::count_due(std::int64_t now_ns) const noexcept {
+  if (!is_paced(selector_.rule())) {
+    return selector_.has_frame() ? 1 : 0;
+  }
+  std::array<std::int64_t, FrameSelector<ReceivedFrame>::most_waiting> pts_ns{};
+  for (std::size_t i = 0; i < selector_.size(); ++i) {
+    pts_ns.at(i) = selector_.at(i).header().pts_ns;
+  }
+  return pacer_.count_due(std::span(pts_ns).first(selector_.size()), now_ns);
+}
+
+std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {
   std::optional<ReceivedFrame> frame;
+  Superseded superseded;
   bool makes_room = false;
   {
     const std::scoped_lock lock(mutex_);
     const bool had_room = selector_.has_room();
-    frame = selector_.pop();
+    for (std::size_t due = count_due(now_ns); due > 0; --due) {
+      if (frame) {
+        superseded.add(std::move(*frame));
+      }
+      frame = selector_.pop();
+    }
     is_in_hand_ = is_in_hand_ || frame.has_value();
     makes_room = !had_room && selector_.has_room();
   }
+  superseded.release(statistics_);
   if (makes_room) {
     listeners_.on_room();
   }
@@ -140,6 +178,11 @@ void FrameQueue::take_slices(std::vector<ReceivedFrame>& slices) {
 }
 
 // ---- Any thread ----
+
+std::optional<Pacing> FrameQueue::pacing() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return is_paced(selector_.rule()) ? std::optional(pacer_.pacing()) : std::nullopt;
+}
 
 bool FrameQueue::is_done() const noexcept {
   const std::scoped_lock lock(mutex_);

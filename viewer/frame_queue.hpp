@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "transport/session/subscriber.hpp"
+#include "viewer/frame_pacer.hpp"
 #include "viewer/frame_selector.hpp"
 #include "viewer/statistics.hpp"
 
 namespace framewire {
 
-/// A FrameSelector between two threads. The receiving thread returns the credit of a frame as soon as a newer one
-/// replaces it, also while the drawing thread is busy or blocked. Every frame that is pushed is counted once, as shown
-/// or as superseded.
+/// A FrameSelector between two threads, with the pacer of frames that are shown by their presentation time. The
+/// receiving thread returns the credit of a frame as soon as a newer one replaces it, also while the drawing thread is
+/// busy or blocked. Every frame that is pushed is counted once, as shown or as superseded.
 class FrameQueue {
  public:
   /// Called without the queue's mutex, by whichever thread made it so. They must not wait.
@@ -45,9 +46,11 @@ class FrameQueue {
   // ---- The drawing thread ----
 
   [[nodiscard]] bool has_frame() const noexcept;
-  /// The frame to show, if any. It counts as neither shown nor superseded before settle(): call that before the next
-  /// take().
-  std::optional<ReceivedFrame> take();
+  /// When take() has a frame: in the past for at once; nothing if none waits.
+  [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept;
+  /// The frame to show now, if any. Under a paced rule the newest that is due, and older ones are superseded. It counts
+  /// as neither shown nor superseded before settle(): call that before the next take().
+  std::optional<ReceivedFrame> take(std::int64_t now_ns = INT64_MAX);
   /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to
   /// one frame, which is not complete. Allocates only at the first calls.
   void take_slices(std::vector<ReceivedFrame>& slices);
@@ -70,6 +73,9 @@ class FrameQueue {
 
   // ---- Any thread ----
 
+  /// What the pacer has measured; nothing if the rule is not a paced one.
+  [[nodiscard]] std::optional<Pacing> pacing() const noexcept;
+
   /// No frame waits, none is with the drawing thread, and none will come.
   [[nodiscard]] bool is_done() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept;
@@ -78,14 +84,18 @@ class FrameQueue {
   bool abandon();
 
  private:
+  void pace(const ReceivedFrame& frame) noexcept;
+  [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
 
   Statistics& statistics_;
   const Listeners listeners_;
   mutable std::mutex mutex_;  // guards what follows
   FrameSelector<ReceivedFrame> selector_;
-  std::vector<ReceivedFrame> slices_;  // of one frame
-  bool is_in_hand_ = false;            // take() returned a frame that is not settled
+  FramePacer pacer_;
+  std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
+  std::vector<ReceivedFrame> slices_;                      // of one frame
+  bool is_in_hand_ = false;                                // take() returned a frame that is not settled
   bool is_closed_ = false;
 };
 

@@ -1,56 +1,82 @@
-// Selects which received frame to show. Logic only, for any frame type.
+// Holds the frames that wait for drawing. Logic only, for any frame type.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <utility>
+
+#include "base/fixed_queue.hpp"
 
 namespace framewire {
 
 enum class FrameSelection {
-  newest,      // for a screen: late frames are dropped
-  newest_two,  // without a screen: shows both of two waiting frames, so that a short delay drops none; of more, the
-               // newest
-  every,       // each in turn; frames that are not pushed stay in the ring, which holds the sender back
+  newest,       // for a screen: late frames are dropped
+  newest_two,   // without a screen: shows both of two waiting frames, so that a short delay drops none; of more, the
+                // newest
+  every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
+  paced,        // by presentation time (FramePacer); of too many the oldest is dropped
+  paced_every,  // by presentation time, and as `every`
 };
 
-/// Chooses the frame to show among those that wait. Not thread-safe; FrameQueue shares one between threads.
+constexpr bool is_paced(FrameSelection rule) noexcept {
+  return rule == FrameSelection::paced || rule == FrameSelection::paced_every;
+}
+
+/// Keeps the frames among which one is chosen, in order. Not thread-safe; FrameQueue shares one between threads.
 template <typename Frame>
 class FrameSelector {
  public:
-  explicit FrameSelector(FrameSelection rule) noexcept : rule_(rule) {}
+  /// The most that wait under any rule. A ring has fewer slots, unless its sender has another --slots.
+  static constexpr std::size_t most_waiting = 8;
+
+  explicit FrameSelector(FrameSelection rule) : rule_(rule) {}
 
   /// Takes effect from the next frame on.
   void set_rule(FrameSelection rule) noexcept { rule_ = rule; }
+  [[nodiscard]] FrameSelection rule() const noexcept { return rule_; }
 
-  /// Whether a frame may be pushed. Under `every` only when none waits.
-  [[nodiscard]] bool has_room() const noexcept { return rule_ != FrameSelection::every || !first_; }
+  /// Whether a frame may be pushed. Under `every` and `paced_every` only while there is room.
+  [[nodiscard]] bool has_room() const noexcept {
+    const bool keeps_all = rule_ == FrameSelection::every || rule_ == FrameSelection::paced_every;
+    return !keeps_all || frames_.size() < capacity();
+  }
 
   /// Takes the next frame in order. `on_superseded(Frame&&)` gets each frame that will never be shown.
   template <typename OnSuperseded>
   void push(Frame frame, OnSuperseded&& on_superseded) {
-    if (first_ && !second_ && rule_ == FrameSelection::newest_two) {
-      second_.emplace(std::move(frame));
-      return;
+    if (frames_.size() >= capacity()) {
+      do {
+        on_superseded(std::move(*pop()));
+      } while (!is_paced(rule_) && !frames_.empty());
     }
-    while (std::optional<Frame> older = pop()) {
-      on_superseded(std::move(*older));
-    }
-    first_.emplace(std::move(frame));
+    frames_.push(std::optional<Frame>(std::move(frame)));
   }
 
-  [[nodiscard]] bool has_frame() const noexcept { return first_.has_value(); }
+  [[nodiscard]] bool has_frame() const noexcept { return !frames_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
+  /// The frame behind `before` others; size() > before.
+  [[nodiscard]] const Frame& at(std::size_t before) const noexcept { return *frames_.at(before); }
 
-  /// The frame to show now, if any. The caller owns it.
-  std::optional<Frame> pop() noexcept {
-    std::optional<Frame> frame = std::exchange(first_, std::nullopt);
-    std::swap(first_, second_);
-    return frame;
-  }
+  /// The frame that has waited longest, if any. The caller owns it.
+  std::optional<Frame> pop() noexcept { return frames_.empty() ? std::nullopt : frames_.pop(); }
 
  private:
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    switch (rule_) {
+      case FrameSelection::newest:
+      case FrameSelection::every:
+        return 1;
+      case FrameSelection::newest_two:
+        return 2;
+      case FrameSelection::paced:
+      case FrameSelection::paced_every:
+        break;
+    }
+    return most_waiting;
+  }
+
   FrameSelection rule_;
-  std::optional<Frame> first_;
-  std::optional<Frame> second_;  // set only if first_ is
+  FixedQueue<std::optional<Frame>> frames_{most_waiting};
 };
 
 }  // namespace framewire

@@ -1,6 +1,9 @@
 #include "viewer/headless.hpp"
 
+#include <cmath>
+
 #include "base/clock.hpp"
+#include "base/wait.hpp"
 #include "gl/fence.hpp"
 
 namespace framewire {
@@ -12,7 +15,8 @@ constexpr std::int64_t draw_deadline_ns = 2 * ns_per_s;
 
 }  // namespace
 
-Headless::Headless(Size size) : size_(size), context_(EglContext::create()) {}
+Headless::Headless(Size size, std::optional<double> refresh_hz)
+    : size_(size), refresh_hz_(refresh_hz), started_ns_(monotonic_ns()), context_(EglContext::create()) {}
 
 /// Nobody gives input.
 SurfaceEvents Headless::wait_events(std::int64_t deadline_ns) noexcept {
@@ -30,9 +34,28 @@ void Headless::detach() noexcept {
   context_.release_current();
 }
 
-std::optional<std::int64_t> Headless::present() noexcept {
+/// Counted from the start, so that no error adds up.
+std::optional<Refresh> Headless::next_refresh(std::int64_t now_ns) noexcept {
+  if (!refresh_hz_) {
+    return std::nullopt;
+  }
+  const double period_ns = 1e9 / *refresh_hz_;
+  const double count = std::floor(static_cast<double>(now_ns - started_ns_) / period_ns) + 1;
+  return Refresh{started_ns_ + std::llround(count * period_ns), std::llround(period_ns)};
+}
+
+std::optional<Surface::Presented> Headless::present() noexcept {
   const GpuWait result = GlFence::insert().wait(monotonic_ns() + draw_deadline_ns);
-  return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
+  if (result == GpuWait::failed) {
+    return std::nullopt;
+  }
+  const std::int64_t drawn_ns = monotonic_ns();
+  const std::optional<Refresh> refresh = next_refresh(drawn_ns);
+  if (!refresh) {
+    return Presented{drawn_ns, drawn_ns};
+  }
+  wait_until({}, refresh->next_ns);
+  return Presented{drawn_ns, refresh->next_ns};
 }
 
 Image Headless::capture(const std::function<void()>& /*draw*/) {

@@ -13,15 +13,18 @@ namespace framewire {
 /// An offscreen picture with its own EGL context.
 class Headless final : public Surface {
  public:
-  /// Throws Error if OpenGL 4.5 is not available.
-  explicit Headless(Size size);
+  /// With a `refresh_hz` it is presented at regular times, as a screen with vsync is. Throws Error if OpenGL 4.5 is not
+  /// available.
+  explicit Headless(Size size, std::optional<double> refresh_hz = {});
 
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
   /// Also throws Error if OpenGL does not support the size.
   void attach() override;
   void detach() noexcept override;
   void begin() noexcept override { target_->bind(); }
-  std::optional<std::int64_t> present() noexcept override;
+  std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
+  [[nodiscard]] bool is_synchronised() const noexcept override { return refresh_hz_.has_value(); }
+  std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
   void wake() noexcept override { wake_.wake(); }
   [[nodiscard]] Size size() const noexcept override { return size_; }
@@ -30,6 +33,8 @@ class Headless final : public Surface {
 
  private:
   const Size size_;
+  const std::optional<double> refresh_hz_;
+  const std::int64_t started_ns_;
   WakeEvent wake_;
   EglContext context_;
   std::optional<OffscreenTarget> target_;  // while attached

@@ -14,11 +14,12 @@ constexpr Size default_window_size{1280, 720};
 
 std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
   if (options.is_headless) {
-    return std::make_unique<Headless>(options.size.value_or(default_headless_size));
+    return std::make_unique<Headless>(options.size.value_or(default_headless_size), options.refresh_hz);
   }
   auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
                                                        .is_fullscreen = options.is_fullscreen,
-                                                       .monitor = options.monitor});
+                                                       .monitor = options.monitor,
+                                                       .wants_vsync = !options.is_low_latency});
   window->set_title("framewire – " + options.peer_text);
   return window;
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "base/error.hpp"
@@ -49,6 +50,9 @@ struct RawOptions {
   std::string pull_interval;
   bool is_headless = false;
   bool is_fullscreen = false;
+  bool is_paced = false;
+  bool is_low_latency = false;
+  std::string refresh;
   bool verify = false;
   bool pulls = false;
 };
@@ -78,6 +82,16 @@ void describe_options(CLI::App& app, RawOptions& raw) {
          "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
          "--delivery every (default: that of the sender)")
       ->type_name("latest|every");
+  const auto paced =
+      app.add_flag("--paced", raw.is_paced,
+                   "show frames evenly, by their presentation time, later by the jitter of their arrival (default: the "
+                   "newest at each refresh of the screen)");
+  app.add_flag("--low-latency", raw.is_low_latency,
+               "show each frame at once, without waiting for the screen's refresh; the picture may tear")
+      ->excludes(paced);
+  app.add_option("--refresh", raw.refresh,
+                 "with --headless: show frames at this rate, as a screen would (default: as they come)")
+      ->type_name("HZ");
   app.add_option("--retry", raw.retry, "go on this long without a sender (default: for ever)")->type_name("TIME");
   app.add_flag("--pull", raw.pulls,
                "read a frame now and then, over " + names_of_links_that(&LinkTraits::can_be_pulled) +
@@ -204,6 +218,33 @@ void read_surface(const RawOptions& raw, ViewerOptions& options) {
   }
 }
 
+double read_refresh(const std::string& text) {
+  double hz = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hz);
+  if (error != std::errc{} || end != text.data() + text.size() || !(hz >= 1) || hz > 1000) {
+    throw Error::usage("--refresh is " + quote(text) +
+                       "; it takes refreshes per second from 1 to 1000, as in 60 or 59.94");
+  }
+  return hz;
+}
+
+void read_pacing(const RawOptions& raw, ViewerOptions& options) {
+  options.is_paced = raw.is_paced;
+  options.is_low_latency = raw.is_low_latency;
+  if (raw.refresh.empty()) {
+    return;
+  }
+  if (!raw.is_headless) {
+    throw Error::usage("--refresh " + quote(raw.refresh) +
+                       " means nothing without --headless: a window follows its screen");
+  }
+  if (raw.is_low_latency) {
+    throw Error::usage("--refresh " + quote(raw.refresh) +
+                       " and --low-latency contradict each other; leave out one of them");
+  }
+  options.refresh_hz = read_refresh(raw.refresh);
+}
+
 ViewerOptions read(const RawOptions& raw) {
   ViewerOptions options;
   options.common = parse_run_options(raw.common);
@@ -211,6 +252,7 @@ ViewerOptions read(const RawOptions& raw) {
   read_session(raw, options.subscriber);
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);
+  read_pacing(raw, options);
   options.output_file = given(raw.output);
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {

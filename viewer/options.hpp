@@ -22,6 +22,9 @@ struct ViewerOptions {
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
+  bool is_paced = false;             // frames are shown by their presentation time
+  bool is_low_latency = false;       // frames are shown at once, without vsync
+  std::optional<double> refresh_hz;  // of the headless picture; empty: frames are shown as they come
   bool verify = false;
 };
 

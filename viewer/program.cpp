@@ -211,6 +211,8 @@ ViewerReport Program::report() const {
           .session_counts = stream_->counts(),
           .status = stream_->facts().status,
           .clock_offset = stream_->clock_offset(),
+          .pacing = stream_->queue().pacing(),
+          .refresh_period_ns = renderer_->refresh_period_ns(),
           .surface = surface_->describe(),
           .renderer = renderer_->device(),
           .upload = name(renderer_->upload_method())};

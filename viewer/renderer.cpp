@@ -178,6 +178,7 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   drawing.draw();
   busy_since_ns_ = 0;
   upload_method_ = drawing.upload_method();
+  refresh_period_ns_ = drawing.refresh_period_ns();
   if (requests.screenshot) {
     take_screenshot_of(drawing, &Drawing::capture);
     on_news_();

@@ -72,6 +72,8 @@ class Renderer {
 
   /// How the last frame was uploaded.
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
+  /// The period of the screen's refreshes, as of the last frame; 0: not known.
+  [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
   /// What the driver calls the device: "llvmpipe", and with its details.
   [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] const std::string& device_details() const noexcept { return device_details_; }
@@ -115,6 +117,7 @@ class Renderer {
   const std::function<void()> on_news_;
   WakeEvent wake_;
   std::atomic<UploadMethod> upload_method_ = UploadMethod::client_pointer;
+  std::atomic<std::int64_t> refresh_period_ns_ = 0;
   std::string device_;  // set before the constructor returns
   std::string device_details_;
   std::atomic<std::int64_t> busy_since_ns_ = 0;  // with a picture; 0: with none

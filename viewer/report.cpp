@@ -72,6 +72,14 @@ std::string path_line(const ViewerReport& report) {
   return line + fmt::format("{}, {} by {}", report.surface, report.renderer, report.upload);
 }
 
+std::string pacing_line(const ViewerReport& report) {
+  std::string line = "pacing   " + describe(*report.pacing);
+  if (report.refresh_period_ns > 0) {
+    line += fmt::format("; screen {:.2f} Hz", 1e9 / static_cast<double>(report.refresh_period_ns));
+  }
+  return line;
+}
+
 // ---- The --stats file ----
 
 using Json = nlohmann::ordered_json;
@@ -106,6 +114,11 @@ std::string format_ms(std::int64_t duration_ns) {
   return fmt::format("{:.{}f}", ms, decimals);
 }
 
+std::string describe(const Pacing& pacing) {
+  return fmt::format("chosen {} ms after the quickest arrival (jitter p99.9 {} ms)", format_ms(pacing.delay_ns),
+                     format_ms(pacing.jitter_ns));
+}
+
 std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts) {
   std::string line = fmt::format("{:.1f} fps · {}", rates.frames_per_s, format_bandwidth(rates.gigabytes_per_s * 1e9));
   if (rates.has_latency) {
@@ -132,6 +145,9 @@ std::vector<std::string> summary(const ViewerReport& report) {
   }
   if (report.statistics.counts().frames_shown > 0) {
     lines.push_back(stages_line(report.statistics));
+    if (report.pacing) {
+      lines.push_back(pacing_line(report));
+    }
     lines.push_back(path_line(report));
   }
   return lines;
@@ -167,6 +183,10 @@ std::string stats_json(const ViewerReport& report) {
       {"memory", text_or_null(status.memory)},
       {"format", status.format ? Json(describe(*status.format)) : Json(nullptr)},
       {"surface", report.surface},
+      {"refresh_hz",
+       report.refresh_period_ns > 0 ? Json(1e9 / static_cast<double>(report.refresh_period_ns)) : Json(nullptr)},
+      {"pacing_jitter_ms", report.pacing ? Json(to_ms(report.pacing->jitter_ns)) : Json(nullptr)},
+      {"pacing_delay_ms", report.pacing ? Json(to_ms(report.pacing->delay_ns)) : Json(nullptr)},
       {"upload", report.upload},
       {"renderer", report.renderer},
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "viewer/refresh_schedule.hpp"
 
 namespace framewire {
 
@@ -48,10 +49,21 @@ class Surface {
   /// Begins drawing the whole surface.
   virtual void begin() noexcept = 0;
 
+  /// When the surface is refreshed the next time, as far as that is known. `now_ns` is the time now (monotonic).
+  virtual std::optional<Refresh> next_refresh(std::int64_t /*now_ns*/) noexcept { return std::nullopt; }
+
+  /// Whether a picture is seen at the next refresh, not at once.
+  [[nodiscard]] virtual bool is_synchronised() const noexcept = 0;
+
+  /// When a picture was ready to be presented, and when that was done (monotonic, ns).
+  struct Presented {
+    std::int64_t drawn_ns = 0;
+    std::int64_t shown_ns = 0;
+  };
   /// Presents the drawing since begin(). Waits, with a deadline, until the GPU has finished, so that at most one
-  /// picture is queued; but a window system may block the call before that, for ever. Returns the time of the finish
-  /// (monotonic, ns), or nothing if the GPU is lost.
-  virtual std::optional<std::int64_t> present() noexcept = 0;
+  /// picture is queued; but a window system may block the call in between, for ever. Returns nothing if the GPU is
+  /// lost.
+  virtual std::optional<Presented> present() noexcept = 0;
 
   /// Captures the surface's content. Calls `draw` if the content must be redrawn for that. Throws Error.
   virtual Image capture(const std::function<void()>& draw) = 0;

@@ -20,7 +20,10 @@ constexpr std::int64_t longest_preparation_ns = ns_per_s;
 
 FrameSelection frame_selection(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
   if (delivery == Delivery::every) {
-    return FrameSelection::every;
+    return options.is_paced ? FrameSelection::paced_every : FrameSelection::every;
+  }
+  if (options.is_paced) {
+    return FrameSelection::paced;
   }
   return options.is_headless ? FrameSelection::newest_two : FrameSelection::newest;
 }

@@ -108,7 +108,7 @@ GlfwLibrary::~GlfwLibrary() {
   glfwTerminate();
 }
 
-Window::Window(const WindowOptions& options) {
+Window::Window(const WindowOptions& options) : wants_vsync_(options.wants_vsync) {
   if (options.monitor) {
     chosen_monitor_ = find_monitor(*options.monitor);
   }
@@ -122,6 +122,9 @@ Window::Window(const WindowOptions& options) {
     throw;
   }
   glfwMakeContextCurrent(nullptr);
+  if (wants_vsync_) {
+    refreshes_ = XPresent::open(window_);
+  }
   read_size();
   if (options.is_fullscreen) {
     set_fullscreen(true);
@@ -250,7 +253,9 @@ void Window::attach() {
   if (glfwGetCurrentContext() != window_) {
     throw Error::failed("the window's OpenGL context cannot be used by the drawing thread (" + glfw_error() + ")");
   }
-  glfwSwapInterval(1);
+  glfwSwapInterval(wants_vsync_ ? 1 : 0);
+  // A software renderer copies pictures to the X server, which shows them at once.
+  is_synchronised_ = wants_vsync_ && !is_software_renderer();
 }
 
 void Window::detach() noexcept {
@@ -263,11 +268,21 @@ void Window::begin() noexcept {
   glViewport(0, 0, static_cast<GLsizei>(now.width), static_cast<GLsizei>(now.height));
 }
 
-std::optional<std::int64_t> Window::present() noexcept {
+std::optional<Refresh> Window::next_refresh(std::int64_t now_ns) noexcept {
+  return refreshes_ ? refreshes_->next_after(now_ns) : std::nullopt;
+}
+
+/// The first wait tells what the drawing took; the second ends when the picture has left for the screen.
+std::optional<Surface::Presented> Window::present() noexcept {
+  const GpuWait drawn = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
+  const std::int64_t drawn_ns = monotonic_ns();
   glfwSwapBuffers(window_);
   wake();
-  const GpuWait result = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
-  return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
+  const GpuWait shown = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
+  if (drawn == GpuWait::failed || shown == GpuWait::failed) {
+    return std::nullopt;
+  }
+  return Presented{drawn_ns, monotonic_ns()};
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.

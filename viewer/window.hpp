@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "viewer/screensaver.hpp"
 #include "viewer/surface.hpp"
+#include "viewer/x_present.hpp"
 
 struct GLFWmonitor;
 struct GLFWwindow;
@@ -17,6 +19,7 @@ struct WindowOptions {
   Size size{1280, 720};
   bool is_fullscreen = false;
   std::optional<std::uint32_t> monitor;  // 1 is the primary one
+  bool wants_vsync = true;               // pictures wait for the screen's refresh
 };
 
 /// Initialises GLFW, and terminates it after the window.
@@ -29,8 +32,8 @@ class GlfwLibrary {
   ~GlfwLibrary();
 };
 
-/// A GLFW window with an OpenGL 4.5 core context and vsync. viewer/keys.hpp has its keys.
-/// Fullscreen hides the cursor and suspends the screen saver. At most one at a time.
+/// A GLFW window with an OpenGL 4.5 core context, and with vsync unless WindowOptions says otherwise. viewer/keys.hpp
+/// has its keys. Fullscreen hides the cursor and suspends the screen saver. At most one at a time.
 class Window final : public Surface {
  public:
   /// Throws Error: no display, no OpenGL 4.5, no such monitor.
@@ -41,7 +44,9 @@ class Window final : public Surface {
   void attach() override;
   void detach() noexcept override;
   void begin() noexcept override;
-  std::optional<std::int64_t> present() noexcept override;
+  std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
+  [[nodiscard]] bool is_synchronised() const noexcept override { return is_synchronised_; }
+  std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
   void wake() noexcept override;
   [[nodiscard]] Size size() const noexcept override;
@@ -70,6 +75,9 @@ class Window final : public Surface {
   GLFWwindow* window_ = nullptr;
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
+  const bool wants_vsync_;
+  bool is_synchronised_ = false;
+  std::unique_ptr<XPresent> refreshes_;  // null: unknown
   // For the drawing thread, which may not ask GLFW for them.
   std::atomic<std::uint64_t> size_ = 0;  // the width above the height
   std::atomic<bool> is_fullscreen_ = false;

@@ -16,7 +16,7 @@ class CompositionTest : public testing::Test {
  protected:
   Image draw() {
     surface_.begin();
-    composition_.draw(surface_.size(), facts_, {}, now_ns_);
+    composition_.draw(surface_.size(), facts_, {}, {}, now_ns_);
     surface_.present();
     return surface_.capture({});
   }

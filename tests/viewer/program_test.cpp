@@ -59,16 +59,18 @@ class WatchedSurface final : public Surface {
     ++drawings;
     headless_.begin();
   }
-  std::optional<std::int64_t> present() noexcept override {
-    const auto at_ns = headless_.present();
+  [[nodiscard]] bool is_synchronised() const noexcept override { return headless_.is_synchronised(); }
+  std::optional<Presented> present() noexcept override {
+    const auto presented = headless_.present();
     // A slow machine presents the message that it waits, too; only frames count.
-    if (at_ns && std::exchange(uploads_presented_, uploads.load()) != uploads && ++frames_presented == fails_after) {
+    if (presented && std::exchange(uploads_presented_, uploads.load()) != uploads &&
+        ++frames_presented == fails_after) {
       on_failure();
     }
     while (frames_presented == blocks_after) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    return at_ns;
+    return presented;
   }
   Image capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
   void wake() noexcept override { headless_.wake(); }

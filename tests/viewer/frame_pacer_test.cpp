@@ -1,0 +1,249 @@
+// Frames by their presentation time, on a clock of the test's own.
+#include "viewer/frame_pacer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <random>
+#include <vector>
+
+namespace framewire {
+namespace {
+
+constexpr double source_hz = 60'000.0 / 1001;
+constexpr double screen_hz = 60;
+
+/// A screen that shows a source's frames as the pacer says.
+class Screen {
+ public:
+  struct Result {
+    int repeats = 0;
+    int skips = 0;
+    int shown = 0;
+    std::int64_t latency_ns = 0;  // of the frame shown last, from its arrival without jitter
+  };
+
+  /// `jitter_ns`: how much later than at once a frame of this number arrives.
+  Screen(double frames_per_s, std::function<std::int64_t(std::int64_t)> jitter_ns)
+      : frames_per_s_(frames_per_s), jitter_ns_(std::move(jitter_ns)) {}
+
+  /// How presentation times are given: exactly, or rounded.
+  void round_pts_to(std::int64_t unit_ns) { pts_unit_ns_ = unit_ns; }
+  /// The source's clock is faster than the screen's by this part.
+  void drift(double parts) { drift_ = parts; }
+
+  Result run(int refreshes) {
+    Result result;
+    for (int i = 0; i < refreshes; ++i) {
+      const auto now_ns = static_cast<std::int64_t>(std::llround(static_cast<double>(++refresh_) * 1e9 / screen_hz));
+      arrive_until(now_ns);
+      choose(now_ns, result);
+    }
+    return result;
+  }
+
+  FramePacer pacer;
+
+ private:
+  [[nodiscard]] std::int64_t sent_ns(std::int64_t number) const {
+    return 1'000'000'000 + std::llround(static_cast<double>(number) * 1e9 / frames_per_s_ / (1 + drift_));
+  }
+
+  void arrive_until(std::int64_t now_ns) {
+    while (sent_ns(sent_) <= now_ns) {
+      const auto pts_ns = std::llround(static_cast<double>(sent_) * 1e9 / frames_per_s_);
+      coming_.push_back({sent_ns(sent_) + jitter_ns_(sent_), pts_ns / pts_unit_ns_ * pts_unit_ns_, sent_});
+      ++sent_;
+    }
+    std::ranges::stable_sort(coming_, {}, &Frame::arrival_ns);
+    while (!coming_.empty() && coming_.front().arrival_ns <= now_ns) {
+      pacer.frame_arrived(coming_.front().pts_ns, coming_.front().arrival_ns);
+      waiting_.push_back(coming_.front());
+      coming_.pop_front();
+    }
+  }
+
+  void choose(std::int64_t now_ns, Result& result) {
+    std::vector<std::int64_t> pts_ns;
+    for (const Frame& frame : waiting_) {
+      pts_ns.push_back(frame.pts_ns);
+    }
+    const std::size_t due = pacer.count_due(pts_ns, now_ns);
+    if (due == 0) {
+      ++result.repeats;
+      return;
+    }
+    ++result.shown;
+    result.skips += static_cast<int>(due) - 1;
+    result.latency_ns = now_ns - sent_ns(waiting_.at(due - 1).number);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(due));
+  }
+
+  struct Frame {
+    std::int64_t arrival_ns, pts_ns, number;
+  };
+  const double frames_per_s_;
+  const std::function<std::int64_t(std::int64_t)> jitter_ns_;
+  double drift_ = 0;
+  std::int64_t pts_unit_ns_ = 1;
+  std::int64_t refresh_ = 0;
+  std::int64_t sent_ = 0;
+  std::deque<Frame> coming_;
+  std::deque<Frame> waiting_;
+};
+
+/// Up to `most_ns`, by the number of the frame.
+auto jitter_up_to(std::int64_t most_ns, unsigned seed) {
+  return [most_ns, seed](std::int64_t number) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(number) * 7919 + seed);
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most_ns + 1));
+  };
+}
+
+constexpr int warm_up = 1200;  // refreshes: the pacer measures 1,024 frames
+
+TEST(FramePacer, RepeatsTenOf10010RefreshesOf60HzForASourceOf59_94AndSkipsNone) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Screen screen(source_hz, jitter_up_to(4 * ns_per_ms, seed));
+    screen.run(warm_up);
+    const auto result = screen.run(10'010);
+    EXPECT_EQ(result.repeats, 10) << "seed " << seed;
+    EXPECT_EQ(result.skips, 0) << "seed " << seed;
+    EXPECT_EQ(result.shown, 10'000) << "seed " << seed;
+  }
+}
+
+TEST(FramePacer, DoesSoAlsoIfPresentationTimesAreRoundedToMilliseconds) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Screen screen(source_hz, jitter_up_to(3 * ns_per_ms, seed));
+    screen.round_pts_to(ns_per_ms);
+    screen.run(warm_up);
+    const auto result = screen.run(10'010);
+    EXPECT_EQ(result.repeats, 10) << "seed " << seed;
+    EXPECT_EQ(result.skips, 0) << "seed " << seed;
+  }
+}
+
+TEST(FramePacer, SkipsWhatIsTooMuchOfAFasterSourceAndRepeatsNothing) {
+  Screen screen(60 * 1.001, jitter_up_to(2 * ns_per_ms, 1));
+  screen.run(warm_up);
+  const auto result = screen.run(10'000);
+  EXPECT_EQ(result.repeats, 0);
+  EXPECT_EQ(result.skips, 10);
+}
+
+TEST(FramePacer, ShowsEveryFrameOfASlowerSourceEquallyLong) {
+  Screen screen(30, jitter_up_to(4 * ns_per_ms, 1));
+  screen.run(warm_up);
+  const auto result = screen.run(6000);
+  EXPECT_EQ(result.shown, 3000);
+  EXPECT_EQ(result.repeats, 3000);
+  EXPECT_EQ(result.skips, 0);
+}
+
+/// Clocks of two machines differ by up to 0.01 % each.
+TEST(FramePacer, FollowsAClockThatDrifts) {
+  for (const double drift : {-0.0001, 0.0001}) {
+    Screen screen(60, jitter_up_to(ns_per_ms, 3));
+    screen.drift(drift);
+    screen.run(warm_up);
+    const auto result = screen.run(60'000);  // 16 minutes; the clocks part by 100 ms
+    EXPECT_LE(result.repeats + result.skips, 7) << drift;
+    EXPECT_LT(result.latency_ns, 25 * ns_per_ms);
+  }
+}
+
+TEST(FramePacer, MeasuresThe999thOfAThousandFramesAndAddsAGuard) {
+  Screen screen(60, jitter_up_to(10 * ns_per_ms, 5));
+  screen.run(2500);
+  EXPECT_NEAR(static_cast<double>(screen.pacer.jitter_ns()), 10e6, 0.1e6);
+  EXPECT_EQ(screen.pacer.delay_ns(), screen.pacer.jitter_ns() + FramePacer::guard_ns);
+}
+
+TEST(FramePacer, OneLateFrameOfAThousandDoesNotDelayTheOthers) {
+  Screen screen(60, [](std::int64_t number) { return number == 1500 ? 50 * ns_per_ms : ns_per_ms; });
+  screen.run(3000);
+  EXPECT_LE(screen.pacer.jitter_ns(), FramePacer::first_jitter_ns);
+}
+
+TEST(FramePacer, TheDelayFallsAgainWhenTheJitterHasFallen) {
+  Screen screen(60, [](std::int64_t number) {
+    return number < 2000 ? jitter_up_to(20 * ns_per_ms, 1)(number) : jitter_up_to(ns_per_ms, 1)(number);
+  });
+  screen.run(1900);
+  EXPECT_GT(screen.pacer.jitter_ns(), 15 * ns_per_ms);
+  screen.run(2500);
+  EXPECT_LT(screen.pacer.jitter_ns(), 2 * ns_per_ms);
+}
+
+/// A sender or a network that stops for half a second, and then brings what it has at once.
+TEST(FramePacer, IsBackAtItsLatencyASecondAfterAStall) {
+  constexpr std::int64_t stall_begins_ns = 31 * ns_per_s;
+  constexpr std::int64_t stall_ends_ns = stall_begins_ns + 500 * ns_per_ms;
+  const auto arrives = [](std::int64_t number) {
+    const std::int64_t sent_ns = ns_per_s + std::llround(static_cast<double>(number) * 1e9 / 60);
+    const bool is_held = sent_ns >= stall_begins_ns && sent_ns < stall_ends_ns;
+    return is_held ? stall_ends_ns - sent_ns : jitter_up_to(2 * ns_per_ms, 9)(number);
+  };
+  Screen screen(60, arrives);
+  const auto before = screen.run(1800);  // until 30 s
+  screen.run(static_cast<int>((stall_ends_ns / ns_per_s + 1) * 60 - 1800));
+  const auto after = screen.run(30);
+  EXPECT_NEAR(static_cast<double>(after.latency_ns), static_cast<double>(before.latency_ns), 1e9 / 60);
+  EXPECT_EQ(after.repeats + after.skips, 0);
+}
+
+/// The source itself stands still, and its presentation times go on where they were.
+TEST(FramePacer, IsBackAtItsLatencyAfterTheSourceStoodStill) {
+  FramePacer pacer;
+  std::int64_t now_ns = 0;
+  std::int64_t pts_ns = 0;
+  const auto bring = [&](int frames) {
+    for (int i = 0; i < frames; ++i) {
+      now_ns += 16 * ns_per_ms;
+      pts_ns += 16 * ns_per_ms;
+      pacer.frame_arrived(pts_ns, now_ns);
+    }
+  };
+  bring(2000);
+  const std::int64_t before_ns = pacer.due_ns(pts_ns) - now_ns;
+  now_ns += 500 * ns_per_ms;
+  bring(60);
+  EXPECT_NEAR(static_cast<double>(pacer.due_ns(pts_ns) - now_ns), static_cast<double>(before_ns), 1e6);
+}
+
+TEST(FramePacer, BeginsAnewWithASession) {
+  FramePacer pacer;
+  pacer.frame_arrived(1'000 * ns_per_s, ns_per_s);
+  pacer.restart();
+  pacer.frame_arrived(0, 2 * ns_per_s);
+  EXPECT_EQ(pacer.due_ns(0), 2 * ns_per_s + pacer.delay_ns());
+}
+
+TEST(FramePacer, BearsAnyPresentationTimeOfAPeer) {
+  FramePacer pacer;
+  std::int64_t now_ns = ns_per_s;
+  for (int round = 0; round < 300; ++round) {
+    for (const std::int64_t pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, INT64_MAX - 1, std::int64_t{-1}}) {
+      pacer.frame_arrived(pts_ns, now_ns += ns_per_ms);
+      const std::array waiting = {pts_ns, INT64_MIN, INT64_MAX};
+      EXPECT_LE(pacer.count_due(waiting, now_ns), 3U);
+      EXPECT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+    }
+  }
+}
+
+/// A peer whose frames come later and later cannot make the delay grow without end.
+TEST(FramePacer, TheDelayHasALimit) {
+  FramePacer pacer;
+  for (std::int64_t i = 0; i < 20'000; ++i) {
+    pacer.frame_arrived(i * ns_per_ms, i * ns_per_ms + (i % 2) * i * 20 * ns_per_us);
+    ASSERT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+  }
+}
+
+}  // namespace
+}  // namespace framewire

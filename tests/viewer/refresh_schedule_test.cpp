@@ -1,0 +1,134 @@
+#include "viewer/refresh_schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace framewire {
+namespace {
+
+constexpr std::int64_t period_ns = 16'666'667;
+
+TEST(RefreshModel, PredictsNothingBeforeTwoRefreshes) {
+  RefreshModel model;
+  EXPECT_FALSE(model.next_after(0));
+  model.observe(ns_per_s, 60);
+  EXPECT_FALSE(model.next_after(ns_per_s));
+}
+
+TEST(RefreshModel, PredictsTheNextRefresh) {
+  RefreshModel model;
+  model.observe(ns_per_s, 60);
+  model.observe(ns_per_s + 3 * period_ns, 63);
+  const auto next = model.next_after(ns_per_s + 3 * period_ns + 1);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->next_ns, ns_per_s + 4 * period_ns);
+  EXPECT_EQ(next->period_ns, period_ns);
+  EXPECT_EQ(model.next_after(ns_per_s + 6 * period_ns + 5)->next_ns, ns_per_s + 7 * period_ns);
+}
+
+TEST(RefreshModel, EvensOutTheNoiseOfItsObservations) {
+  RefreshModel model;
+  for (int i = 0; i < 100; ++i) {
+    model.observe(ns_per_s + i * period_ns + (i % 3) * 20 * ns_per_us, static_cast<std::uint64_t>(i));
+  }
+  EXPECT_NEAR(static_cast<double>(model.next_after(ns_per_s + 99 * period_ns + 1)->period_ns), 16'666'667, 2'000);
+}
+
+TEST(RefreshModel, ForgetsAfterASecond) {
+  RefreshModel model;
+  model.observe(ns_per_s, 60);
+  model.observe(ns_per_s + period_ns, 61);
+  EXPECT_TRUE(model.next_after(ns_per_s + period_ns + RefreshModel::longest_memory_ns));
+  EXPECT_FALSE(model.next_after(ns_per_s + period_ns + RefreshModel::longest_memory_ns + 1));
+}
+
+/// A server that answers nonsense, or that was moved to another screen.
+TEST(RefreshModel, BeginsAnewWhereObservationsContradictEachOther) {
+  RefreshModel model;
+  model.observe(ns_per_s, 60);
+  model.observe(ns_per_s + period_ns, 61);
+  model.observe(ns_per_s + 2 * period_ns, 5);
+  EXPECT_FALSE(model.next_after(ns_per_s + 2 * period_ns)) << "the count went back";
+  model.observe(ns_per_s + 2 * period_ns + 10, 6);
+  EXPECT_FALSE(model.next_after(ns_per_s + 2 * period_ns + 10)) << "a period of 10 ns";
+  model.observe(ns_per_s + 3 * period_ns + 10, 7);
+  EXPECT_TRUE(model.next_after(ns_per_s + 3 * period_ns + 11));
+}
+
+class RefreshScheduleTest : public testing::Test {
+ protected:
+  static Refresh next_after(std::int64_t now_ns) { return {(now_ns / period_ns + 1) * period_ns, period_ns}; }
+  std::int64_t choice_ns(std::int64_t now_ns) { return schedule_.choice_ns(next_after(now_ns), now_ns); }
+  void cost(std::int64_t cost_ns) {
+    for (int i = 0; i < 512; ++i) {
+      schedule_.drawn(cost_ns);
+    }
+  }
+
+  RefreshSchedule schedule_;
+};
+
+TEST_F(RefreshScheduleTest, ChoosesAtOnceWithoutKnownRefreshes) {
+  EXPECT_EQ(schedule_.choice_ns({}, 12'345), 12'345);
+}
+
+TEST_F(RefreshScheduleTest, ChoosesAsLateAsDrawingAllows) {
+  cost(3 * ns_per_ms);
+  const std::int64_t now_ns = 10 * period_ns + ns_per_ms;
+  EXPECT_EQ(choice_ns(now_ns), 11 * period_ns - 4 * ns_per_ms);
+  EXPECT_EQ(choice_ns(11 * period_ns - 4 * ns_per_ms + 300), 11 * period_ns - 4 * ns_per_ms) << "a little late: now";
+}
+
+TEST_F(RefreshScheduleTest, WaitsForTheRefreshAfterTheNextIfThatCannotBeReached) {
+  cost(3 * ns_per_ms);
+  EXPECT_EQ(choice_ns(11 * period_ns - 2 * ns_per_ms), 12 * period_ns - 4 * ns_per_ms);
+}
+
+TEST_F(RefreshScheduleTest, ChoosesOnceForEachRefresh) {
+  cost(3 * ns_per_ms);
+  const std::int64_t choice = choice_ns(10 * period_ns + 1);
+  ASSERT_LE(choice_ns(choice), choice);
+  schedule_.chosen();
+  EXPECT_EQ(choice_ns(choice + ns_per_ms), 12 * period_ns - 4 * ns_per_ms);
+}
+
+TEST_F(RefreshScheduleTest, DrawsWithoutABreakIfDrawingTakesLongerThanAPeriod) {
+  cost(2 * period_ns);
+  EXPECT_EQ(schedule_.lead_for(period_ns), period_ns * 9 / 10);
+  const std::int64_t now_ns = 10 * period_ns + period_ns / 20;
+  EXPECT_LE(choice_ns(now_ns), now_ns + period_ns / 10);
+}
+
+TEST_F(RefreshScheduleTest, TakesThe95thPercentileOfTheCosts) {
+  for (int i = 0; i < 512; ++i) {
+    schedule_.drawn(i < 20 ? 9 * ns_per_ms : 2 * ns_per_ms);
+  }
+  EXPECT_EQ(schedule_.lead_for(period_ns), 2 * ns_per_ms + RefreshSchedule::guard_ns);
+  cost(ns_per_ms / 2);
+  EXPECT_EQ(schedule_.lead_for(period_ns), 2 * ns_per_ms + RefreshSchedule::guard_ns) << "no large fall";
+  cost(6 * ns_per_ms);
+  EXPECT_EQ(schedule_.lead_for(period_ns), 6 * ns_per_ms + RefreshSchedule::guard_ns);
+  cost(ns_per_ms / 2);
+  EXPECT_EQ(schedule_.lead_for(period_ns), ns_per_ms / 2 + RefreshSchedule::guard_ns);
+}
+
+/// A frame that comes between two refreshes is chosen for the next, and none is missed or doubled.
+TEST_F(RefreshScheduleTest, OneChoiceForEveryRefreshOfAMinute) {
+  cost(5 * ns_per_ms);
+  std::int64_t now_ns = period_ns * 100;
+  std::int64_t last_target = 0;
+  for (int i = 0; i < 3600; ++i) {
+    const std::int64_t choice = choice_ns(now_ns);
+    now_ns = std::max(now_ns, choice) + 100 * ns_per_us;  // woken up late
+    ASSERT_LE(choice_ns(now_ns), now_ns);
+    const std::int64_t target = (now_ns / period_ns + 1) * period_ns;
+    if (i > 0) {
+      ASSERT_EQ(target - last_target, period_ns) << i;
+    }
+    last_target = target;
+    schedule_.chosen();
+    now_ns = target + 10 * ns_per_us;  // a swap that waits for the refresh
+  }
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,100 @@
+#include "viewer/frame_pacer.hpp"
+
+#include <algorithm>
+
+#include "base/saturating.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The measured values are computed anew after so many frames, about once a second.
+constexpr std::size_t evaluation_period = 64;
+/// A frame that is quicker than the quickest by more than this has found another way, or the clocks were set.
+constexpr std::int64_t quicker_way_ns = 2 * ns_per_ms;
+/// Drift below this is not followed, so that noise does not move the time of all frames to and fro.
+constexpr std::int64_t least_drift_ns = ns_per_ms / 4;
+/// The step of a frame in following drift: 0.1 % at 60 frames per second. Clocks differ by less than 0.02 %.
+constexpr std::int64_t drift_step_ns = 16 * ns_per_us;
+/// Jitter must fall by so much before the delay does.
+constexpr std::int64_t least_fall_ns = ns_per_ms;
+constexpr std::int64_t recovery_ns = 500 * ns_per_ms;
+
+}  // namespace
+
+void FramePacer::restart() noexcept {
+  base_ns_.reset();
+  measured_ = 0;
+  next_ = 0;
+  unevaluated_ = 0;
+}
+
+void FramePacer::begin_at(std::int64_t offset_ns) noexcept {
+  base_ns_ = offset_ns;
+  drift_target_ns_ = offset_ns;
+  measured_ = 0;
+  next_ = 0;
+  unevaluated_ = 0;
+}
+
+void FramePacer::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept {
+  const std::int64_t offset_ns = saturating_subtract(received_ns, pts_ns);
+  if (!base_ns_) {
+    begin_at(offset_ns);
+  } else if (saturating_subtract(offset_ns, *base_ns_) > delay_ns() + stall_ns) {
+    begin_at(offset_ns);
+    recovering_until_ns_ = saturating_add(received_ns, recovery_ns);
+  } else if (saturating_subtract(*base_ns_, offset_ns) > quicker_way_ns) {
+    begin_at(offset_ns);
+  }
+  if (received_ns >= recovering_until_ns_) {
+    measure(offset_ns);
+  }
+  follow_drift();
+}
+
+void FramePacer::measure(std::int64_t offset_ns) noexcept {
+  offsets_ns_.at(next_) = offset_ns;
+  next_ = (next_ + 1) % window;
+  measured_ = std::min(measured_ + 1, window);
+  if (++unevaluated_ < evaluation_period) {
+    return;
+  }
+  unevaluated_ = 0;
+  std::array<std::int64_t, window> sorted = offsets_ns_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(measured_);
+  // One of a thousand may be later: of fewer frames none.
+  const auto highest = end - 1 - static_cast<std::ptrdiff_t>(measured_ / 1000);
+  std::nth_element(sorted.begin(), highest, end);
+  const std::int64_t late_ns = *highest;
+  const std::int64_t quick_ns = *std::min_element(sorted.begin(), end);
+  drift_target_ns_ = quick_ns;
+  const std::int64_t jitter_ns = std::min(late_ns - quick_ns, longest_jitter_ns);
+  if (jitter_ns > jitter_ns_ || (measured_ == window && jitter_ns + least_fall_ns < jitter_ns_)) {
+    jitter_ns_ = jitter_ns;
+  }
+}
+
+void FramePacer::follow_drift() noexcept {
+  const std::int64_t off_ns = drift_target_ns_ - *base_ns_;
+  if (std::abs(off_ns) > least_drift_ns) {
+    *base_ns_ += std::clamp(off_ns, -drift_step_ns, drift_step_ns);
+  }
+}
+
+std::int64_t FramePacer::due_ns(std::int64_t pts_ns) const noexcept {
+  return saturating_add(saturating_add(pts_ns, base_ns_.value_or(0)), delay_ns());
+}
+
+std::size_t FramePacer::count_due(std::span<const std::int64_t> pts_ns, std::int64_t now_ns) const noexcept {
+  if (pts_ns.empty() || due_ns(pts_ns.front()) > saturating_add(now_ns, early_ns)) {
+    return 0;
+  }
+  std::size_t count = 1;
+  while (count < pts_ns.size() && due_ns(pts_ns[count]) <= now_ns) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace framewire

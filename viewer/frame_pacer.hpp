@@ -1,0 +1,73 @@
+// Decides when a frame is shown by its presentation time. Logic only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+
+/// What a pacer has measured.
+struct Pacing {
+  std::int64_t jitter_ns = 0;  // 99.9 % of the frames arrive that much later than the quickest, at most
+  std::int64_t delay_ns = 0;   // from a frame's quickest arrival to its choice
+};
+
+/// Shows each frame at its presentation time plus one delay for all, so that frames that arrive unevenly are shown
+/// evenly. The delay is the 99.9th percentile of how much later than the quickest frame the others arrive, measured
+/// over the last frames, and a guard. It follows that measurement in both directions. Clocks that drift apart are
+/// followed slowly; a stall makes it start again. Not thread-safe.
+///
+/// Times are this machine's monotonic clock; presentation times have an origin of their own, and may be anything.
+class FramePacer {
+ public:
+  /// So many frames are measured.
+  static constexpr std::size_t window = 1024;
+  /// Added to the measured jitter: a thread wakes up that late.
+  static constexpr std::int64_t guard_ns = ns_per_ms;
+  /// Of a stream of which nothing is known yet.
+  static constexpr std::int64_t first_jitter_ns = 4 * ns_per_ms;
+  /// The delay does not follow more jitter than this.
+  static constexpr std::int64_t longest_jitter_ns = 200 * ns_per_ms;
+  /// A frame that is so much later than the others follows a stall, and says nothing about jitter.
+  static constexpr std::int64_t stall_ns = 100 * ns_per_ms;
+  /// A frame may be shown so much before its time, if that makes it the next one in turn: presentation times that are
+  /// rounded must not repeat one frame and skip another where frames and refreshes cross.
+  static constexpr std::int64_t early_ns = 2 * ns_per_ms;
+
+  /// A frame of the stream has come.
+  void frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept;
+  /// The next frame is of another session or format: presentation times begin anew.
+  void restart() noexcept;
+
+  /// When a frame is to be chosen.
+  [[nodiscard]] std::int64_t due_ns(std::int64_t pts_ns) const noexcept;
+  /// Of frames that wait, by their presentation times and oldest first: how many are over at `now_ns`. The last of them
+  /// is to be shown now, those before it never.
+  [[nodiscard]] std::size_t count_due(std::span<const std::int64_t> pts_ns, std::int64_t now_ns) const noexcept;
+
+  [[nodiscard]] std::int64_t jitter_ns() const noexcept { return jitter_ns_; }
+  [[nodiscard]] std::int64_t delay_ns() const noexcept { return jitter_ns_ + guard_ns; }
+  [[nodiscard]] Pacing pacing() const noexcept { return {.jitter_ns = jitter_ns_, .delay_ns = delay_ns()}; }
+
+ private:
+  void follow_drift() noexcept;
+  void measure(std::int64_t offset_ns) noexcept;
+  void begin_at(std::int64_t offset_ns) noexcept;
+
+  /// Arrival minus presentation time of the quickest frames; empty before the first frame.
+  std::optional<std::int64_t> base_ns_;
+  std::int64_t jitter_ns_ = first_jitter_ns;
+  std::int64_t recovering_until_ns_ = INT64_MIN;   // after a stall nothing is measured
+  std::array<std::int64_t, window> offsets_ns_{};  // of the last frames, as a ring
+  std::size_t measured_ = 0;                       // how many of them there are
+  std::size_t next_ = 0;
+  std::size_t unevaluated_ = 0;       // since jitter and drift were last computed
+  std::int64_t drift_target_ns_ = 0;  // base_ns_ moves there
+};
+
+}  // namespace framewire

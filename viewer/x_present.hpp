@@ -1,0 +1,37 @@
+// The refreshes of a window under X, by the Present extension.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "viewer/refresh_schedule.hpp"
+
+struct GLFWwindow;
+
+namespace framewire {
+
+/// Asks the X server when it refreshes the screen that a window is on: the time and the count of the next refresh come
+/// as events (presentproto.txt, PresentNotifyMSC). Has a connection of its own, so that neither GLFW nor the driver
+/// disturbs it. Made on the main thread, then used on the drawing thread; no call waits for the server there.
+class XPresent {
+ public:
+  /// Nothing if the window is not one of X, or the server lacks the extension.
+  static std::unique_ptr<XPresent> open(GLFWwindow* window);
+  ~XPresent();
+  XPresent(const XPresent&) = delete;
+  XPresent& operator=(const XPresent&) = delete;
+
+  /// The first refresh after `now_ns`. Nothing at first, and after a time in which nobody asked: answers take until the
+  /// next refresh.
+  std::optional<Refresh> next_after(std::int64_t now_ns) noexcept;
+
+ private:
+  struct Connection;
+  explicit XPresent(std::unique_ptr<Connection> connection);
+
+  std::unique_ptr<Connection> connection_;
+  RefreshModel model_;
+};
+
+}  // namespace framewire
