@@ -12,9 +12,9 @@ struct TexelFormat {
   GLenum internal_format, format;
 };
 constexpr std::array<TexelFormat, 4> of_bytes = {
-    {{GL_R8, GL_RED}, {GL_RG8, GL_RG}, {GL_RGB8, GL_RGB}, {GL_RGBA8, GL_RGBA}}};
+    {{GL_R8, GL_RED}, {GL_RG8, GL_RG}, {GL_RGBA8, GL_RGB}, {GL_RGBA8, GL_RGBA}}};
 constexpr std::array<TexelFormat, 4> of_words = {
-    {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGB16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
+    {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGBA16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
 
 /// The channel of `component` in a texel with `components`; `otherwise` if it has none.
 GLint channel_of(std::string_view components, char component, GLint otherwise) noexcept {

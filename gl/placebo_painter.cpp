@@ -1,0 +1,396 @@
+#include "gl/placebo_painter.hpp"
+
+#include <libplacebo/opengl.h>
+#include <libplacebo/renderer.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "gl/placebo_colour.hpp"
+#include "gl/texture_planes.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Destroys a libplacebo object.
+template <typename Object, void (*destroy)(Object*)>
+struct Owned {
+  Object object = nullptr;
+
+  explicit Owned(Object made) noexcept : object(made) {}
+  ~Owned() { destroy(&object); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+};
+
+/// libplacebo's names for the textures and the framebuffer of GL. Making one costs several GL calls.
+class WrappedObjects {
+ public:
+  explicit WrappedObjects(pl_gpu gpu) noexcept : gpu_(gpu) {}
+  ~WrappedObjects() { forget(); }
+  WrappedObjects(const WrappedObjects&) = delete;
+  WrappedObjects& operator=(const WrappedObjects&) = delete;
+
+  /// Null if libplacebo does not take it.
+  pl_tex texture(GLuint id, const TexturePlane& plane, Size frame) noexcept {
+    pl_opengl_wrap_params wanted{};
+    wanted.texture = id;
+    wanted.target = GL_TEXTURE_2D;
+    wanted.iformat = static_cast<int>(plane.internal_format);
+    wanted.width = static_cast<int>(texture_width(plane, frame.width));
+    wanted.height = static_cast<int>(texture_height(plane, frame.height));
+    return find(textures_, wanted);
+  }
+
+  pl_tex framebuffer(GLuint id, Size size) noexcept {
+    pl_opengl_wrap_params wanted{};
+    wanted.framebuffer = id;
+    wanted.width = static_cast<int>(size.width);
+    wanted.height = static_cast<int>(size.height);
+    return find(framebuffers_, wanted);
+  }
+
+  void forget() noexcept {
+    for (Entry& entry : textures_) {
+      drop(entry);
+    }
+    for (Entry& entry : framebuffers_) {
+      drop(entry);
+    }
+  }
+
+ private:
+  struct Entry {
+    pl_tex wrapped = nullptr;
+    pl_opengl_wrap_params params{};
+    std::uint64_t used = 0;  // when it was last used, by a count of uses
+  };
+
+  static bool is_same_object(const pl_opengl_wrap_params& a, const pl_opengl_wrap_params& b) noexcept {
+    return a.texture == b.texture && a.framebuffer == b.framebuffer;
+  }
+  static bool is_same(const pl_opengl_wrap_params& a, const pl_opengl_wrap_params& b) noexcept {
+    return is_same_object(a, b) && a.width == b.width && a.height == b.height && a.iformat == b.iformat;
+  }
+
+  void drop(Entry& entry) noexcept {
+    pl_tex_destroy(gpu_, &entry.wrapped);
+    entry = {};
+  }
+
+  /// The entry of a deleted texture would keep that texture's memory. So only those in use have room: one that is new
+  /// takes the place of the one not used for longest.
+  pl_tex find(std::span<Entry> entries, const pl_opengl_wrap_params& wanted) noexcept {
+    ++uses_;
+    for (Entry& entry : entries) {
+      if (entry.wrapped == nullptr || !is_same_object(entry.params, wanted)) {
+        continue;
+      }
+      if (is_same(entry.params, wanted)) {
+        entry.used = uses_;
+        return entry.wrapped;
+      }
+      drop(entry);  // GL gave the number of a deleted object to another one
+    }
+    Entry& entry = *std::ranges::min_element(entries, {}, &Entry::used);
+    drop(entry);
+    entry = {pl_opengl_wrap(gpu_, &wanted), wanted, uses_};
+    return entry.wrapped;
+  }
+
+  pl_gpu gpu_;
+  std::uint64_t uses_ = 0;
+  std::array<Entry, 2 * max_texture_planes> textures_;  // FrameTexture swaps two frames' textures
+  std::array<Entry, 2> framebuffers_;
+};
+
+/// The state that libplacebo changes and others rely on.
+class KeptState {
+ public:
+  KeptState() noexcept : blends_(glIsEnabled(GL_BLEND) == GL_TRUE) {
+    glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &framebuffer_);
+    glGetIntegerv(GL_VIEWPORT, viewport_.data());
+    constexpr std::array<GLenum, 4> names = {GL_BLEND_SRC_RGB, GL_BLEND_DST_RGB, GL_BLEND_SRC_ALPHA,
+                                             GL_BLEND_DST_ALPHA};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      glGetIntegerv(names.at(i), &functions_.at(i));
+    }
+    glDisable(GL_BLEND);  // libplacebo does not disable it for its intermediate pictures
+  }
+  ~KeptState() { restore(); }
+  KeptState(const KeptState&) = delete;
+  KeptState& operator=(const KeptState&) = delete;
+
+  void restore() const noexcept {
+    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, framebuffer());
+    glViewport(viewport_[0], viewport_[1], viewport_[2], viewport_[3]);
+    const auto function = [&](std::size_t index) { return static_cast<GLenum>(functions_.at(index)); };
+    glBlendFuncSeparate(function(0), function(1), function(2), function(3));
+    (blends_ ? glEnable : glDisable)(GL_BLEND);
+  }
+
+  [[nodiscard]] bool blends() const noexcept { return blends_; }
+  [[nodiscard]] GLuint framebuffer() const noexcept { return static_cast<GLuint>(framebuffer_); }
+
+ private:
+  bool blends_;
+  GLint framebuffer_ = 0;
+  std::array<GLint, 4> viewport_{};
+  std::array<GLint, 4> functions_{};
+};
+
+void restore_filters(const PaintedFrame& frame) noexcept {
+  for (std::size_t i = 0; i < frame.texture_count; ++i) {
+    const GLuint texture = frame.textures.at(i);
+    glTextureParameteri(texture, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  }
+}
+
+/// A part of the frame, in its pixels from the top left, and where it goes, in pixels from the top or from GL's row 0.
+struct Crop {
+  pl_rect2df source{};
+  pl_rect2df target{};
+  bool is_visible = false;
+  bool is_scaled = false;
+};
+
+struct Span1d {
+  double begin, end;
+};
+
+/// libplacebo clips to the framebuffer, too, but it fails where less than half a frame pixel remains: so at least one
+/// is taken, which at such a scale has one colour.
+Span1d source_span(double from, double to, double frame_length) noexcept {
+  if (to - from >= 1.0) {
+    return {from, to};
+  }
+  const double begin = std::clamp((from + to - 1.0) / 2, 0.0, frame_length - 1.0);
+  return {begin, begin + 1.0};
+}
+
+Crop crop_to(Size frame, const Rectangle& target, Size framebuffer, bool flip_y) noexcept {
+  const double top = flip_y ? target.y : static_cast<double>(framebuffer.height) - target.y - target.height;
+  const double left = target.x;
+  const Span1d x{std::max(left, 0.0), std::min<double>(left + target.width, framebuffer.width)};
+  const Span1d y{std::max(top, 0.0), std::min<double>(top + target.height, framebuffer.height)};
+  if (x.begin >= x.end || y.begin >= y.end) {
+    return {};
+  }
+  const double scale_x = static_cast<double>(frame.width) / target.width;
+  const double scale_y = static_cast<double>(frame.height) / target.height;
+  const Span1d across = source_span((x.begin - left) * scale_x, (x.end - left) * scale_x, frame.width);
+  const Span1d down = source_span((y.begin - top) * scale_y, (y.end - top) * scale_y, frame.height);
+  const auto rectangle = [](const Span1d& horizontal, const Span1d& vertical) {
+    pl_rect2df made{};
+    made.x0 = static_cast<float>(horizontal.begin);
+    made.x1 = static_cast<float>(horizontal.end);
+    made.y0 = static_cast<float>(vertical.begin);
+    made.y1 = static_cast<float>(vertical.end);
+    return made;
+  };
+  return {rectangle(across, down), rectangle(x, y), true,
+          static_cast<int>(frame.width) != target.width || static_cast<int>(frame.height) != target.height};
+}
+
+/// Applies the matrix that both qualities share. libplacebo has none of fcc, and others in fewer digits.
+pl_hook_res apply_conversion(void* conversion, const pl_hook_params* params) noexcept {
+  const auto& wanted = *static_cast<const ColourConversion*>(conversion);
+  std::array<pl_shader_var, 2> variables{};
+  variables[0].var = pl_var_mat3("frame_matrix");
+  variables[0].data = wanted.matrix.data();
+  variables[1].var = pl_var_vec3("frame_offset");
+  variables[1].data = wanted.offset.data();
+  pl_custom_shader shader{};
+  shader.description = "frame to RGB";
+  shader.body = "color.rgb = frame_matrix * color.rgb + frame_offset;";
+  shader.input = PL_SHADER_SIG_COLOR;
+  shader.output = PL_SHADER_SIG_COLOR;
+  shader.variables = variables.data();
+  shader.num_variables = static_cast<int>(variables.size());
+  pl_hook_res result{};
+  result.failed = !pl_shader_custom(params->sh, &shader);
+  return result;  // without output: the shader goes on as it is now
+}
+
+/// Linear interpolation, computed by libplacebo: GPUs round the weights of theirs to 8 bits, and llvmpipe its results.
+pl_filter_config exact_linear() noexcept {
+  pl_filter_config filter = pl_filter_bilinear;
+  filter.name = "exact linear";
+  return filter;
+}
+
+/// Frames are scaled in their coded values, as the fast quality does, so that both have the same brightness. Linear
+/// light has no other values, and libplacebo scales it rightly only by its own way.
+pl_render_params render_params(const pl_color_space& source, bool dithers) noexcept {
+  static const pl_filter_config chroma_filter = exact_linear();
+  pl_render_params params = pl_render_default_params;
+  params.upscaler = &pl_filter_lanczos;
+  params.downscaler = &pl_filter_mitchell;
+  params.plane_upscaler = &chroma_filter;
+  params.disable_linear_scaling = source.transfer != PL_COLOR_TRC_LINEAR;
+  params.dither_params = dithers ? &pl_dither_default_params : nullptr;
+  params.peak_detect_params = nullptr;  // a frame looks the same whatever came before it
+  params.skip_target_clearing = true;
+  return params;
+}
+
+/// Channels of a plane: those of the frame from `first` on.
+void set_components(pl_plane& plane, int first, int count) noexcept {
+  plane.components = count;
+  for (int i = 0; i < count; ++i) {
+    plane.component_mapping[i] = first + i;
+  }
+}
+
+constexpr pl_blend_params straight_alpha = {.src_rgb = PL_BLEND_SRC_ALPHA,
+                                            .dst_rgb = PL_BLEND_ONE_MINUS_SRC_ALPHA,
+                                            .src_alpha = PL_BLEND_ONE,
+                                            .dst_alpha = PL_BLEND_ONE_MINUS_SRC_ALPHA};
+
+pl_frame target_frame(pl_tex framebuffer, const pl_color_space& source, bool with_alpha) noexcept {
+  pl_frame target{};
+  target.color = placebo_target(source);
+  target.repr.sys = PL_COLOR_SYSTEM_RGB;
+  target.repr.levels = PL_COLOR_LEVELS_FULL;
+  target.repr.alpha = with_alpha ? PL_ALPHA_INDEPENDENT : PL_ALPHA_UNKNOWN;
+  target.num_planes = 1;
+  target.planes[0].texture = framebuffer;
+  set_components(target.planes[0], 0, with_alpha ? 4 : 3);
+  return target;
+}
+
+}  // namespace
+
+struct PlaceboPainter::Parts {
+  Parts();
+
+  /// The frame as libplacebo has it; without planes if it takes no texture.
+  pl_frame source_frame(const PaintedFrame& frame, PixelFormat format, const Colour& colour, bool with_alpha) noexcept;
+
+  std::string first_complaint;
+  Owned<pl_log, pl_log_destroy> log;
+  Owned<pl_opengl, pl_opengl_destroy> gl;
+  Owned<pl_renderer, pl_renderer_destroy> renderer;
+  WrappedObjects wrapped;
+  FramePainter alpha_painter;
+};
+
+namespace {
+
+void keep_first(void* first_complaint, pl_log_level /*level*/, const char* message) {
+  auto& kept = *static_cast<std::string*>(first_complaint);
+  kept = kept.empty() ? message : kept;
+}
+
+pl_log make_log(std::string& first_complaint) {
+  pl_log_params params{};
+  params.log_cb = keep_first;
+  params.log_priv = &first_complaint;
+  params.log_level = PL_LOG_ERR;
+  return pl_log_create(PL_API_VER, &params);
+}
+
+pl_opengl use_context(pl_log log) {
+  pl_opengl_params params{};
+  params.allow_software = true;
+  return pl_opengl_create(log, &params);
+}
+
+}  // namespace
+
+PlaceboPainter::Parts::Parts()
+    : log(make_log(first_complaint)),
+      gl(use_context(log.object)),
+      renderer(gl.object == nullptr ? nullptr : pl_renderer_create(log.object, gl.object->gpu)),
+      wrapped(gl.object == nullptr ? nullptr : gl.object->gpu),
+      alpha_painter(is_software_renderer() ? Minification::fast : Minification::smooth) {
+  if (renderer.object == nullptr) {
+    throw Error::failed("libplacebo cannot draw with " + quote(gl_renderer()) + ": " +
+                        (first_complaint.empty() ? "it does not say why" : first_complaint) +
+                        "; take the fast quality");
+  }
+}
+
+pl_frame PlaceboPainter::Parts::source_frame(const PaintedFrame& frame, PixelFormat format, const Colour& colour,
+                                             bool with_alpha) noexcept {
+  pl_frame source{};
+  source.color = placebo_source(colour);
+  source.repr = placebo_representation(format, colour);
+  source.repr.alpha = with_alpha ? PL_ALPHA_INDEPENDENT : PL_ALPHA_UNKNOWN;
+  const auto planes = texture_planes(format);
+  for (std::size_t i = 0; i < frame.texture_count; ++i) {
+    pl_plane& plane = source.planes[i];
+    plane.texture = wrapped.texture(frame.textures.at(i), planes[i], frame.size);
+    if (plane.texture == nullptr) {
+      return {};
+    }
+    if (frame.texture_count == 1) {
+      set_components(plane, 0, with_alpha ? 4 : 3);
+    } else {
+      set_components(plane, static_cast<int>(i), frame.texture_count == 2 && i == 1 ? 2 : 1);
+    }
+    // Shifts are in pixels, from the middle of those that a chroma sample covers.
+    plane.shift_x = planes[i].log2_width == 0 ? 0.0F : 0.5F * static_cast<float>(frame.chroma_site.x_halves - 1);
+    plane.shift_y = planes[i].log2_height == 0 ? 0.0F : 0.5F * static_cast<float>(frame.chroma_site.y_halves - 1);
+  }
+  source.num_planes = static_cast<int>(frame.texture_count);
+  return source;
+}
+
+PlaceboPainter::PlaceboPainter() : parts_(std::make_unique<Parts>()) {}
+
+PlaceboPainter::~PlaceboPainter() = default;
+
+void PlaceboPainter::forget_textures() noexcept {
+  parts_->wrapped.forget();
+}
+
+bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
+                          Size framebuffer, bool flip_y) noexcept {
+  const Crop crop = frame.texture_count == 0 || target.width <= 0 || target.height <= 0
+                        ? Crop{}
+                        : crop_to(frame.size, target, framebuffer, flip_y);
+  if (!crop.is_visible) {
+    return true;
+  }
+  const KeptState state;
+  const bool blends = state.blends() && has_alpha(format);
+  pl_frame source = parts_->source_frame(frame, format, colour, blends);
+  pl_frame drawn = target_frame(parts_->wrapped.framebuffer(state.framebuffer(), framebuffer), source.color, blends);
+  drawn.planes[0].flipped = !flip_y;
+  source.crop = crop.source;
+  drawn.crop = crop.target;
+
+  ColourConversion conversion = frame.conversion;
+  pl_hook to_rgb{};
+  to_rgb.stages = PL_HOOK_NATIVE;
+  to_rgb.input = PL_HOOK_SIG_COLOR;
+  to_rgb.priv = &conversion;
+  to_rgb.hook = apply_conversion;
+  const std::array<const pl_hook*, 1> hooks = {&to_rgb};
+  const bool is_as_coded = pl_color_space_equal(&source.color, &drawn.color);
+  pl_render_params params = render_params(source.color, crop.is_scaled || !is_as_coded || info(format).depth > 8);
+  params.hooks = hooks.data();
+  params.num_hooks = is_placebo_matrix(format, colour.matrix) ? 0 : 1;
+  params.blend_params = blends ? &straight_alpha : nullptr;
+  const bool is_drawn = source.num_planes > 0 && drawn.planes[0].texture != nullptr &&
+                        pl_render_image(parts_->renderer.object, &source, &drawn, &params);
+  restore_filters(frame);
+  if (is_drawn && has_alpha(format) && !blends) {
+    state.restore();
+    glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_TRUE);
+    parts_->alpha_painter.draw(frame, target, flip_y);
+    glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+  }
+  return is_drawn;
+}
+
+}  // namespace framewire
