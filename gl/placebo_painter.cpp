@@ -160,6 +160,7 @@ struct Crop {
   pl_rect2df target{};
   bool is_visible = false;
   bool is_scaled = false;
+  bool is_scaled_down = false;  // on both axes
 };
 
 struct Span1d {
@@ -196,8 +197,11 @@ Crop crop_to(Size frame, const Rectangle& target, Size framebuffer, bool flip_y)
     made.y1 = static_cast<float>(vertical.end);
     return made;
   };
-  return {rectangle(across, down), rectangle(x, y), true,
-          static_cast<int>(frame.width) != target.width || static_cast<int>(frame.height) != target.height};
+  return {.source = rectangle(across, down),
+          .target = rectangle(x, y),
+          .is_visible = true,
+          .is_scaled = scale_x != 1.0 || scale_y != 1.0,
+          .is_scaled_down = scale_x > 1.0 && scale_y > 1.0};
 }
 
 /// Applies the matrix that both qualities share. libplacebo has none of fcc, and others in fewer digits.
@@ -227,14 +231,22 @@ pl_filter_config exact_linear() noexcept {
   return filter;
 }
 
+pl_color_map_params colour_map_params() noexcept {
+  pl_color_map_params params = pl_color_map_default_params;
+  params.tone_mapping_function = &pl_tone_map_bt2446a;  // made for 1000 cd/m² to SDR
+  return params;
+}
+
 /// Frames are scaled in their coded values, as the fast quality does, so that both have the same brightness. Linear
 /// light has no other values, and libplacebo scales it rightly only by its own way.
-pl_render_params render_params(const pl_color_space& source, bool dithers) noexcept {
+pl_render_params render_params(const pl_color_space& source, bool is_scaled_down, bool dithers) noexcept {
   static const pl_filter_config chroma_filter = exact_linear();
+  static const pl_color_map_params colour_map = colour_map_params();
   pl_render_params params = pl_render_default_params;
   params.upscaler = &pl_filter_lanczos;
   params.downscaler = &pl_filter_mitchell;
-  params.plane_upscaler = &chroma_filter;
+  params.plane_upscaler = is_scaled_down ? &pl_filter_bilinear : &chroma_filter;  // the mean hides what a GPU rounds
+  params.color_map_params = &colour_map;
   params.disable_linear_scaling = source.transfer != PL_COLOR_TRC_LINEAR;
   params.dither_params = dithers ? &pl_dither_default_params : nullptr;
   params.peak_detect_params = nullptr;  // a frame looks the same whatever came before it
@@ -377,7 +389,8 @@ bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const C
   to_rgb.hook = apply_conversion;
   const std::array<const pl_hook*, 1> hooks = {&to_rgb};
   const bool is_as_coded = pl_color_space_equal(&source.color, &drawn.color);
-  pl_render_params params = render_params(source.color, crop.is_scaled || !is_as_coded || info(format).depth > 8);
+  pl_render_params params = render_params(source.color, crop.is_scaled_down,
+                                          crop.is_scaled || !is_as_coded || info(format).depth > 8);
   params.hooks = hooks.data();
   params.num_hooks = is_placebo_matrix(format, colour.matrix) ? 0 : 1;
   params.blend_params = blends ? &straight_alpha : nullptr;
