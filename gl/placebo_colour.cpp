@@ -108,10 +108,9 @@ pl_color_repr placebo_representation(PixelFormat format, const Colour& colour) n
   if (is_placebo_matrix(format, colour.matrix)) {
     const PixelFormatInfo& shape = info(format);
     representation.sys = system_of(colour);
-    representation.levels =
-        colour.range == ColourRange::full ? PL_COLOR_LEVELS_FULL : PL_COLOR_LEVELS_LIMITED;
-    representation.bits = {.sample_depth = shape.depth > 8 ? 16 : 8, .color_depth = shape.depth,
-                           .bit_shift = shape.shift};
+    representation.levels = colour.range == ColourRange::full ? PL_COLOR_LEVELS_FULL : PL_COLOR_LEVELS_LIMITED;
+    representation.bits = {
+        .sample_depth = shape.depth > 8 ? 16 : 8, .color_depth = shape.depth, .bit_shift = shape.shift};
   }
   return representation;
 }
@@ -135,8 +134,7 @@ pl_color_space placebo_target(const pl_color_space& source) noexcept {
     return source;
   }
   pl_color_space target{};
-  target.primaries =
-      pl_color_primaries_is_wide_gamut(source.primaries) ? PL_COLOR_PRIM_BT_709 : source.primaries;
+  target.primaries = pl_color_primaries_is_wide_gamut(source.primaries) ? PL_COLOR_PRIM_BT_709 : source.primaries;
   target.transfer = is_hdr || source.transfer == PL_COLOR_TRC_LINEAR ? PL_COLOR_TRC_SRGB : source.transfer;
   return target;
 }

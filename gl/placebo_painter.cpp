@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/error.hpp"
+#include "gl/drawing_plan.hpp"
+#include "gl/offscreen_target.hpp"
 #include "gl/placebo_colour.hpp"
 #include "gl/texture_planes.hpp"
 
@@ -154,54 +159,19 @@ void restore_filters(const PaintedFrame& frame) noexcept {
   }
 }
 
-/// A part of the frame, in its pixels from the top left, and where it goes, in pixels from the top or from GL's row 0.
-struct Crop {
-  pl_rect2df source{};
-  pl_rect2df target{};
-  bool is_visible = false;
-  bool is_scaled = false;
-  bool is_scaled_down = false;  // on both axes
-};
-
-struct Span1d {
-  double begin, end;
-};
-
-/// libplacebo clips to the framebuffer, too, but it fails where less than half a frame pixel remains: so at least one
-/// is taken, which at such a scale has one colour.
-Span1d source_span(double from, double to, double frame_length) noexcept {
-  if (to - from >= 1.0) {
-    return {from, to};
-  }
-  const double begin = std::clamp((from + to - 1.0) / 2, 0.0, frame_length - 1.0);
-  return {begin, begin + 1.0};
+pl_rect2df rectangle_of(const Interval& x, const Interval& y) noexcept {
+  pl_rect2df made{};
+  made.x0 = static_cast<float>(x.begin);
+  made.x1 = static_cast<float>(x.end);
+  made.y0 = static_cast<float>(y.begin);
+  made.y1 = static_cast<float>(y.end);
+  return made;
 }
 
-Crop crop_to(Size frame, const Rectangle& target, Size framebuffer, bool flip_y) noexcept {
-  const double top = flip_y ? target.y : static_cast<double>(framebuffer.height) - target.y - target.height;
-  const double left = target.x;
-  const Span1d x{std::max(left, 0.0), std::min<double>(left + target.width, framebuffer.width)};
-  const Span1d y{std::max(top, 0.0), std::min<double>(top + target.height, framebuffer.height)};
-  if (x.begin >= x.end || y.begin >= y.end) {
-    return {};
-  }
-  const double scale_x = static_cast<double>(frame.width) / target.width;
-  const double scale_y = static_cast<double>(frame.height) / target.height;
-  const Span1d across = source_span((x.begin - left) * scale_x, (x.end - left) * scale_x, frame.width);
-  const Span1d down = source_span((y.begin - top) * scale_y, (y.end - top) * scale_y, frame.height);
-  const auto rectangle = [](const Span1d& horizontal, const Span1d& vertical) {
-    pl_rect2df made{};
-    made.x0 = static_cast<float>(horizontal.begin);
-    made.x1 = static_cast<float>(horizontal.end);
-    made.y0 = static_cast<float>(vertical.begin);
-    made.y1 = static_cast<float>(vertical.end);
-    return made;
-  };
-  return {.source = rectangle(across, down),
-          .target = rectangle(x, y),
-          .is_visible = true,
-          .is_scaled = scale_x != 1.0 || scale_y != 1.0,
-          .is_scaled_down = scale_x > 1.0 && scale_y > 1.0};
+/// libplacebo 4.208 takes a length that is no whole number of pixels for its square, divided by the rounded length. So
+/// it gets the root.
+Interval as_libplacebo_reads_it(const Interval& source) noexcept {
+  return {source.begin, source.begin + std::sqrt(source.length() * std::round(source.length()))};
 }
 
 /// Applies the matrix that both qualities share. libplacebo has none of fcc, and others in fewer digits.
@@ -281,18 +251,35 @@ pl_frame target_frame(pl_tex framebuffer, const pl_color_space& source, bool wit
 
 }  // namespace
 
+/// What PlaceboPainter::draw was asked for.
+struct PlaceboPainter::Order {
+  const PaintedFrame& frame;
+  PixelFormat format;
+  const Colour& colour;
+  const DrawingPlan& plan;
+  bool uses_alpha;  // to blend
+};
+
 struct PlaceboPainter::Parts {
   Parts();
 
   /// The frame as libplacebo has it; without planes if it takes no texture.
-  pl_frame source_frame(const PaintedFrame& frame, PixelFormat format, const Colour& colour, bool with_alpha) noexcept;
+  pl_frame source_frame(const Order& order) noexcept;
+
+  /// Draws to a framebuffer. `flipped`: the coordinates of the plan run from its top. False as PlaceboPainter::draw.
+  bool render(const Order& order, pl_tex framebuffer, bool flipped, const pl_blend_params* blending) noexcept;
+
+  /// The same to the detour's texture, and from there to its place in the current framebuffer.
+  bool render_detour(const Order& order) noexcept;
+  void copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y) const noexcept;
 
   std::string first_complaint;
   Owned<pl_log, pl_log_destroy> log;
   Owned<pl_opengl, pl_opengl_destroy> gl;
   Owned<pl_renderer, pl_renderer_destroy> renderer;
   WrappedObjects wrapped;
-  FramePainter alpha_painter;
+  FramePainter plain;
+  std::optional<OffscreenTarget> detour;
 };
 
 namespace {
@@ -323,7 +310,7 @@ PlaceboPainter::Parts::Parts()
       gl(use_context(log.object)),
       renderer(gl.object == nullptr ? nullptr : pl_renderer_create(log.object, gl.object->gpu)),
       wrapped(gl.object == nullptr ? nullptr : gl.object->gpu),
-      alpha_painter(is_software_renderer() ? Minification::fast : Minification::smooth) {
+      plain(is_software_renderer() ? Minification::fast : Minification::smooth) {
   if (renderer.object == nullptr) {
     throw Error::failed("libplacebo cannot draw with " + quote(gl_renderer()) + ": " +
                         (first_complaint.empty() ? "it does not say why" : first_complaint) +
@@ -331,13 +318,14 @@ PlaceboPainter::Parts::Parts()
   }
 }
 
-pl_frame PlaceboPainter::Parts::source_frame(const PaintedFrame& frame, PixelFormat format, const Colour& colour,
-                                             bool with_alpha) noexcept {
+pl_frame PlaceboPainter::Parts::source_frame(const Order& order) noexcept {
+  const PaintedFrame& frame = order.frame;
   pl_frame source{};
-  source.color = placebo_source(colour);
-  source.repr = placebo_representation(format, colour);
-  source.repr.alpha = with_alpha ? PL_ALPHA_INDEPENDENT : PL_ALPHA_UNKNOWN;
-  const auto planes = texture_planes(format);
+  source.color = placebo_source(order.colour);
+  source.repr = placebo_representation(order.format, order.colour);
+  source.repr.alpha = order.uses_alpha ? PL_ALPHA_INDEPENDENT : PL_ALPHA_UNKNOWN;
+  source.crop = rectangle_of(as_libplacebo_reads_it(order.plan.source_x), as_libplacebo_reads_it(order.plan.source_y));
+  const auto planes = texture_planes(order.format);
   for (std::size_t i = 0; i < frame.texture_count; ++i) {
     pl_plane& plane = source.planes[i];
     plane.texture = wrapped.texture(frame.textures.at(i), planes[i], frame.size);
@@ -345,7 +333,7 @@ pl_frame PlaceboPainter::Parts::source_frame(const PaintedFrame& frame, PixelFor
       return {};
     }
     if (frame.texture_count == 1) {
-      set_components(plane, 0, with_alpha ? 4 : 3);
+      set_components(plane, 0, order.uses_alpha ? 4 : 3);
     } else {
       set_components(plane, static_cast<int>(i), frame.texture_count == 2 && i == 1 ? 2 : 1);
     }
@@ -357,50 +345,90 @@ pl_frame PlaceboPainter::Parts::source_frame(const PaintedFrame& frame, PixelFor
   return source;
 }
 
-PlaceboPainter::PlaceboPainter() : parts_(std::make_unique<Parts>()) {}
-
-PlaceboPainter::~PlaceboPainter() = default;
-
-void PlaceboPainter::forget_textures() noexcept {
-  parts_->wrapped.forget();
-}
-
-bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
-                          Size framebuffer, bool flip_y) noexcept {
-  const Crop crop = frame.texture_count == 0 || target.width <= 0 || target.height <= 0
-                        ? Crop{}
-                        : crop_to(frame.size, target, framebuffer, flip_y);
-  if (!crop.is_visible) {
-    return true;
+bool PlaceboPainter::Parts::render(const Order& order, pl_tex framebuffer, bool flipped,
+                                   const pl_blend_params* blending) noexcept {
+  const pl_frame source = source_frame(order);
+  if (source.num_planes == 0 || framebuffer == nullptr) {
+    return false;
   }
-  const KeptState state;
-  const bool blends = state.blends() && has_alpha(format);
-  pl_frame source = parts_->source_frame(frame, format, colour, blends);
-  pl_frame drawn = target_frame(parts_->wrapped.framebuffer(state.framebuffer(), framebuffer), source.color, blends);
-  drawn.planes[0].flipped = !flip_y;
-  source.crop = crop.source;
-  drawn.crop = crop.target;
+  pl_frame target = target_frame(framebuffer, source.color, order.uses_alpha);
+  target.crop = rectangle_of(order.plan.target_x, order.plan.target_y);
+  target.planes[0].flipped = flipped;
 
-  ColourConversion conversion = frame.conversion;
+  ColourConversion conversion = order.frame.conversion;
   pl_hook to_rgb{};
   to_rgb.stages = PL_HOOK_NATIVE;
   to_rgb.input = PL_HOOK_SIG_COLOR;
   to_rgb.priv = &conversion;
   to_rgb.hook = apply_conversion;
   const std::array<const pl_hook*, 1> hooks = {&to_rgb};
-  const bool is_as_coded = pl_color_space_equal(&source.color, &drawn.color);
-  pl_render_params params = render_params(source.color, crop.is_scaled_down,
-                                          crop.is_scaled || !is_as_coded || info(format).depth > 8);
+
+  const bool is_exact =
+      !order.plan.is_scaled && info(order.format).depth == 8 && pl_color_space_equal(&source.color, &target.color);
+  pl_render_params params = render_params(source.color, order.plan.is_scaled_down, !is_exact);
   params.hooks = hooks.data();
-  params.num_hooks = is_placebo_matrix(format, colour.matrix) ? 0 : 1;
-  params.blend_params = blends ? &straight_alpha : nullptr;
-  const bool is_drawn = source.num_planes > 0 && drawn.planes[0].texture != nullptr &&
-                        pl_render_image(parts_->renderer.object, &source, &drawn, &params);
+  params.num_hooks = is_placebo_matrix(order.format, order.colour.matrix) ? 0 : 1;
+  params.blend_params = blending;
+  return pl_render_image(renderer.object, &source, &target, &params);
+}
+
+bool PlaceboPainter::Parts::render_detour(const Order& order) noexcept {
+  const Size size{static_cast<std::uint32_t>(order.plan.detour->width),
+                  static_cast<std::uint32_t>(order.plan.detour->height)};
+  if (!detour || detour->size() != size) {
+    detour.reset();
+    try {
+      detour.emplace(size);
+    } catch (const std::exception&) {  // no memory
+      return false;
+    }
+  }
+  return render(order, wrapped.framebuffer(detour->framebuffer(), size), false, nullptr);
+}
+
+void PlaceboPainter::Parts::copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y) const noexcept {
+  PaintedFrame picture{.textures = {detour->texture()}, .texture_count = 1, .size = detour->size()};
+  picture.conversion = colour_conversion(PixelFormat::rgba, {}, picture.size.height);
+  glScissor(target.x, target.y, target.width, target.height);  // it may end beyond the frame
+  glEnable(GL_SCISSOR_TEST);
+  plain.draw(picture, place, flip_y);
+  glDisable(GL_SCISSOR_TEST);
+}
+
+PlaceboPainter::PlaceboPainter() : parts_(std::make_unique<Parts>()) {}
+
+PlaceboPainter::~PlaceboPainter() = default;
+
+void PlaceboPainter::forget_textures() noexcept {
+  parts_->wrapped.forget();
+  parts_->detour.reset();
+}
+
+bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
+                          Size framebuffer, bool flip_y) noexcept {
+  const DrawingPlan plan = plan_drawing(frame.size, target, framebuffer, flip_y);
+  if (frame.texture_count == 0 || !plan.is_visible) {
+    return true;
+  }
+  const KeptState state;
+  const bool blends = state.blends() && has_alpha(format);
+  const Order order{frame, format, colour, plan, blends};
+  bool is_drawn = false;
+  if (plan.detour) {
+    is_drawn = parts_->render_detour(order);
+    if (is_drawn) {
+      state.restore();
+      parts_->copy_detour(*plan.detour, target, flip_y);
+    }
+  } else {
+    is_drawn = parts_->render(order, parts_->wrapped.framebuffer(state.framebuffer(), framebuffer), !flip_y,
+                              blends ? &straight_alpha : nullptr);
+  }
   restore_filters(frame);
   if (is_drawn && has_alpha(format) && !blends) {
     state.restore();
     glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_TRUE);
-    parts_->alpha_painter.draw(frame, target, flip_y);
+    parts_->plain.draw(frame, target, flip_y);
     glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
   }
   return is_drawn;

@@ -14,8 +14,8 @@ namespace framewire {
 /// (Lanczos up, Mitchell down). What has more than 8 bits, or is scaled, is dithered. HDR (PQ, HLG) is mapped to the
 /// brightness and the colours of a usual screen, and so are wide gamuts and linear light; other colours stay as coded.
 /// At 1:1 these others are within 1/255 of the standards' value, or 1.5/255 where they are dithered. libplacebo also
-/// has matrices that luma weights do not describe: ycgco, bt2020c, ictcp. At most one per context. Used on the context's
-/// thread.
+/// has matrices that luma weights do not describe: ycgco, bt2020c, ictcp. At most one per context. Used on the
+/// context's thread.
 class PlaceboPainter {
  public:
   /// Needs a current context, and it or one that shares its objects until the destructor has run. Throws Error (failed)
@@ -41,6 +41,7 @@ class PlaceboPainter {
   void forget_textures() noexcept;
 
  private:
+  struct Order;
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

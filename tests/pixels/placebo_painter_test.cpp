@@ -42,7 +42,9 @@ class Canvas {
   }
   [[nodiscard]] Pixel at(int x, int y) const {
     Pixel pixel{};
-    std::memcpy(pixel.data(), &bytes_[(std::size_t{size().width} * static_cast<std::size_t>(y) + static_cast<std::size_t>(x)) * 4], 4);
+    std::memcpy(pixel.data(),
+                &bytes_[(std::size_t{size().width} * static_cast<std::size_t>(y) + static_cast<std::size_t>(x)) * 4],
+                4);
     return pixel;
   }
 
@@ -60,9 +62,15 @@ Pixel pixel_of(const Picture& picture, int x, int y) {
 
 class PlaceboPlace : public PlaceboTest {
  protected:
-  static constexpr std::array<Rectangle, 9> places = {
-      {{5, 7, 20, 10}, {0, 0, 40, 30}, {-6, -3, 20, 10}, {30, 25, 20, 10}, {-5, 3, 60, 10}, {3, -5, 10, 60},
-       {-10, -10, 70, 60}, {39, 29, 20, 20}, {-19, -9, 20, 10}}};
+  static constexpr std::array<Rectangle, 9> places = {{{5, 7, 20, 10},
+                                                       {0, 0, 40, 30},
+                                                       {-6, -3, 20, 10},
+                                                       {30, 25, 20, 10},
+                                                       {-5, 3, 60, 10},
+                                                       {3, -5, 10, 60},
+                                                       {-10, -10, 70, 60},
+                                                       {39, 29, 20, 20},
+                                                       {-19, -9, 20, 10}}};
 
   static bool is_inside(const Rectangle& place, int x, int y) {
     return x >= place.x && x < place.x + place.width && y >= place.y && y < place.y + place.height;
@@ -72,7 +80,8 @@ class PlaceboPlace : public PlaceboTest {
 TEST_F(PlaceboPlace, IsTheRectangleAndEveryPixelOfIt) {
   for (const bool flip_y : {false, true}) {
     for (const Rectangle& place : places) {
-      const Picture picture = noise({static_cast<std::uint32_t>(place.width), static_cast<std::uint32_t>(place.height)});
+      const Picture picture =
+          noise({static_cast<std::uint32_t>(place.width), static_cast<std::uint32_t>(place.height)});
       Canvas canvas({40, 30});
       draw(picture, place, canvas.size(), flip_y);
       canvas.read();
@@ -81,8 +90,8 @@ TEST_F(PlaceboPlace, IsTheRectangleAndEveryPixelOfIt) {
           const int from_below = y - place.y;
           const int row = flip_y ? from_below : place.height - 1 - from_below;
           const Pixel expected = is_inside(place, x, y) ? pixel_of(picture, x - place.x, row) : background;
-          ASSERT_EQ(canvas.at(x, y), expected) << place.x << " " << place.y << " " << place.width << ": " << x << " "
-                                               << y << (flip_y ? " flipped" : "");
+          ASSERT_EQ(canvas.at(x, y), expected)
+              << place.x << " " << place.y << " " << place.width << ": " << x << " " << y << (flip_y ? " flipped" : "");
         }
       }
     }
@@ -140,6 +149,36 @@ TEST_F(PlaceboPlace, IsRightInADeepZoom) {
   }
 }
 
+/// What the framebuffer cuts off changes nothing of what it shows.
+TEST_F(PlaceboPlace, CutsOffWithoutMovingTheRest) {
+  for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::nv12}) {
+    for (const bool flip_y : {false, true}) {
+      for (const int scale_percent : {70, 130, 420, 1730}) {
+        const Picture picture = noise({30, 20}, format);
+        const int width = 30 * scale_percent / 100;
+        const int height = 20 * scale_percent / 100;
+        Canvas whole({static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height)});
+        draw(picture, {0, 0, width, height}, whole.size(), flip_y);
+        whole.read();
+        for (const auto& [right, up] : {std::pair{3, 5}, {-7, -4}, {-width / 2, 2}, {1, -height / 2}}) {
+          Canvas part({static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height)});
+          draw(picture, {right, up, width, height}, part.size(), flip_y);
+          part.read();
+          int largest = 0;
+          for (int y = std::max(up, 0); y < std::min(up, 0) + height; ++y) {
+            for (int x = std::max(right, 0); x < std::min(right, 0) + width; ++x) {
+              for (std::size_t i = 0; i < 4; ++i) {
+                largest = std::max(largest, std::abs(part.at(x, y).at(i) - whole.at(x - right, y - up).at(i)));
+              }
+            }
+          }
+          EXPECT_LE(largest, 1) << info(format).name << " " << scale_percent << " " << right << " " << up << flip_y;
+        }
+      }
+    }
+  }
+}
+
 class PlaceboScale : public PlaceboTest {};
 
 /// Alternating black and white pixels, the hardest input for scaling down.
@@ -174,7 +213,7 @@ TEST_F(PlaceboScale, DownIsTheMeanInCodedValuesAtEveryRatio) {
       }
       EXPECT_NEAR(sum / ((side - 2 * margin) * (side - 2 * margin)), 127.5, 2) << ratio;
       if (ratio > 1.0) {
-        EXPECT_LE(largest, 8) << ratio;
+        EXPECT_LE(largest, ratio < 1.5 ? 16 : 8) << ratio;  // the filter passes a tenth of what is near the limit
       }
     }
   }
