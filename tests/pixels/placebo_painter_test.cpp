@@ -248,9 +248,10 @@ TEST_F(PlaceboScale, UpKeepsPositions) {
   double y_mean = 0;
   for (std::size_t i = 0; i < std::size_t{64} * 64; ++i) {
     const double value = std::to_integer<int>(pixels[i * 4]);
+    const std::size_t row = i / 64;
     weight += value;
     x_mean += value * (static_cast<double>(i % 64) + 0.5);
-    y_mean += value * (static_cast<double>(i / 64) + 0.5);
+    y_mean += value * (static_cast<double>(row) + 0.5);
   }
   EXPECT_NEAR(x_mean / weight, 9.5 * 4, 0.3);
   EXPECT_NEAR(y_mean / weight, 5.5 * 4, 0.3);
