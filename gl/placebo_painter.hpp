@@ -10,12 +10,13 @@
 
 namespace framewire {
 
-/// Draws what FramePainter draws, and three things better. Frames are scaled with filters that neither alias nor blur
-/// (Lanczos up, Mitchell down). What has more than 8 bits, or is scaled, is dithered. HDR (PQ, HLG) is mapped to the
-/// brightness and the colours of a usual screen, and so are wide gamuts and linear light; other colours stay as coded.
-/// At 1:1 these others are within 1/255 of the standards' value, or 1.5/255 where they are dithered. libplacebo also
-/// has matrices that luma weights do not describe: ycgco, bt2020c, ictcp. At most one per context. Used on the
-/// context's thread.
+/// Draws what FramePainter draws, and better in three ways:
+///   - Frames are scaled by filters that hardly alias or blur: Lanczos up, Mitchell down, in coded values as there.
+///   - HDR (PQ, HLG) up to 1000 cd/m² is mapped to what a usual screen shows; brighter parts are clipped. Wide gamuts
+///     and linear light are mapped, too. All other colours stay as coded.
+///   - What is scaled or mapped, or has more than 8 bits, is dithered.
+/// At 1:1, a pixel that is not mapped is within 1/255 of the standards' value, or 1.5/255 if it is dithered. Three more
+/// matrices are converted: ycgco, bt2020c, ictcp. At most one painter per context. Used on the context's thread.
 class PlaceboPainter {
  public:
   /// Needs a current context, and it or one that shares its objects until the destructor has run. Throws Error (failed)
@@ -25,14 +26,16 @@ class PlaceboPainter {
   PlaceboPainter(const PlaceboPainter&) = delete;
   PlaceboPainter& operator=(const PlaceboPainter&) = delete;
 
-  /// Draws into the current framebuffer, which has the size `framebuffer`, over what is there; see FramePainter::draw.
-  /// Changes nothing outside the target, which may lie partly outside the framebuffer. Without blending, alpha comes
-  /// out as it went in; with it enabled, the frame is laid over what is there by its straight alpha, whichever blend
-  /// function is set. The first frame of a kind compiles shaders, for 40 to 250 ms. False: libplacebo could not draw.
+  /// Draws into the current framebuffer, which has the size `framebuffer`, over what is there; see FramePainter::draw
+  /// for the rest. Changes no pixel outside the target, which may lie partly outside the framebuffer. The first frame
+  /// of each kind compiles shaders, for up to half a second. False: libplacebo, or GL for lack of memory, could not.
   ///
-  /// Expects what GL begins with for writing colours, unpacking pixels and samplers. Leaves no program, no vertex array
-  /// and no buffers bound, the scissor, depth and face tests off, and texture unit 0 active and units empty. The
-  /// viewport, the bound framebuffer, blending and the textures' filters are as they were.
+  /// Alpha comes out as it went in if blending is off. If it is on, the frame is laid over what is there by its
+  /// straight alpha, whatever the blend function is.
+  ///
+  /// Expects GL's initial state of the colour mask, samplers and unpacking. Changes the program, the vertex array and
+  /// the texture units, and leaves the scissor, depth and face tests off. Blending, the viewport, the framebuffer and
+  /// the textures' filters are afterwards as before.
   [[nodiscard]] bool draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
                           Size framebuffer, bool flip_y) noexcept;
 

@@ -7,7 +7,8 @@ namespace framewire {
 
 namespace {
 
-/// GL formats for texels of 1 to 4 components of one or two bytes.
+/// GL formats for texels of 1 to 4 components of one or two bytes. Three are stored as four, as most drivers would do
+/// anyway; libplacebo takes no others.
 struct TexelFormat {
   GLenum internal_format, format;
 };

@@ -131,6 +131,25 @@ Rgb bt2020_yuv(const Rgb& coded) {
   return {y, (coded[2] - y) / 1.8814, (coded[0] - y) / 1.4746};
 }
 
+TEST_F(PlaceboColour, HdrKeepsHues) {
+  const std::vector<Rgb> colours = {{0.8, 0.3, 0.1}, {0.1, 0.8, 0.3}, {0.3, 0.1, 0.8}, {0.8, 0.8, 0.1}};  // BT.709
+  for (const double nits : {30.0, 200.0, 900.0}) {
+    std::vector<Rgb> yuv;
+    for (const Rgb& colour : colours) {
+      Rgb coded = bt2020_of_bt709(colour);
+      std::ranges::transform(coded, coded.begin(), [&](double light) { return pq_of_nits(light * nits); });
+      yuv.push_back(bt2020_yuv(coded));
+    }
+    const auto seen = shown(yuv, pq);
+    for (std::size_t i = 0; i < 3; ++i) {  // the brightest channel, the next, the least
+      EXPECT_GT(seen[i].at(i), seen[i].at((i + 1) % 3) + 10) << nits << " " << i;
+      EXPECT_GT(seen[i].at((i + 1) % 3), seen[i].at((i + 2) % 3) + 10) << nits << " " << i;
+    }
+    EXPECT_NEAR(seen[3][0], seen[3][1], 6) << nits;  // yellow stays yellow
+    EXPECT_GT(seen[3][1], seen[3][2] + 20) << nits;
+  }
+}
+
 TEST_F(PlaceboColour, WideGamutIsMappedAndKeepsItsCurve) {
   // Colours that BT.709 has, as a camera of BT.2020 would code them for a screen with a gamma of 2.2 (gamma22).
   const std::vector<Rgb> colours = {{0.2, 0.2, 0.2}, {1, 1, 1}, {0.8, 0.3, 0.2}, {0.2, 0.7, 0.3}, {0.1, 0.2, 0.9}};
