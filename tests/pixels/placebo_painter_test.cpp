@@ -258,6 +258,50 @@ TEST_F(PlaceboScale, UpKeepsPositions) {
   EXPECT_GT(std::to_integer<int>(pixels[(std::size_t{22} * 64 + 38) * 4]), 200);
 }
 
+/// Soft waves, which every good filter leaves as they are.
+Picture waves(PixelFormat format) {
+  Picture picture(format, {96, 64});
+  for (std::uint32_t plane = 0; plane < picture.layout.plane_count; ++plane) {
+    const PlaneLayout& where = picture.layout.planes.at(plane);
+    const std::uint32_t texel = info(format).planes.at(plane).bytes_per_texel;
+    const double step = plane == 0 ? 1 : 2;  // of nv12 and yuv420p
+    for (std::uint32_t y = 0; y < where.rows; ++y) {
+      for (std::uint32_t i = 0; i < where.row_bytes; ++i) {
+        const std::uint32_t x = i / texel;
+        const double angle = (step * x + (i % texel) * 9.0) / 11 + step * y / 13 + plane;
+        picture.bytes[where.offset_bytes + std::size_t{y} * where.pitch_bytes + i] =
+            static_cast<std::byte>(std::lround(128 + 60 * std::sin(angle)));
+      }
+    }
+  }
+  return picture;
+}
+
+TEST_F(PlaceboScale, PutsEverythingWhereTheOtherPainterDoes) {
+  using enum ChromaLocation;
+  for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::rgb24, PixelFormat::nv12, PixelFormat::yuv420p}) {
+    for (const ChromaLocation location : {left, center, topleft, top, bottomleft, bottom}) {
+      Picture picture = waves(format);
+      picture.chroma_location = location;
+      for (const Size size : {Size{192, 128}, Size{144, 100}, Size{64, 48}, Size{48, 32}, Size{96, 40}}) {
+        const auto good = drawn(picture, size);
+        const OffscreenTarget target(size);
+        target.bind();
+        texture->draw(0, 0, static_cast<int>(size.width), static_cast<int>(size.height), false);
+        std::vector<std::byte> fast(target.size_bytes());
+        target.read_rgba(fast);
+        int largest = 0;
+        for (std::size_t i = 0; i < good.size(); ++i) {
+          largest = std::max(largest, std::abs(std::to_integer<int>(good[i]) - std::to_integer<int>(fast[i])));
+        }
+        // Dithering and rounding; where chroma is scaled, the fast quality's own rounding, too.
+        EXPECT_LE(largest, info(format).is_yuv ? 7 : 3)
+            << info(format).name << " " << name(location) << " " << size.width << "x" << size.height;
+      }
+    }
+  }
+}
+
 class PlaceboAlpha : public PlaceboTest {};
 
 TEST_F(PlaceboAlpha, ComesOutAsItWentIn) {
