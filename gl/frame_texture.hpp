@@ -71,6 +71,9 @@ class FrameTexture {
   /// state that FramePainter::draw lists. Blends only if the caller has enabled blending. Throws ShaderError.
   void draw(int x, int y, int width, int height, bool flip_y);
 
+  /// The textures of the newest frame, for other painters; valid until the next upload. None before the first.
+  [[nodiscard]] const PaintedFrame& painted() const noexcept { return shown_.painted; }
+
   /// How the last frame was uploaded. Before the first frame: the method that will be tried first.
   [[nodiscard]] UploadMethod method() const noexcept { return method_; }
 

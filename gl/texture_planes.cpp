@@ -7,14 +7,15 @@ namespace framewire {
 
 namespace {
 
-/// GL formats for texels of 1 to 4 components of one or two bytes.
+/// GL formats for texels of 1 to 4 components of one or two bytes. Three are stored as four, as most drivers would do
+/// anyway; libplacebo takes no others.
 struct TexelFormat {
   GLenum internal_format, format;
 };
 constexpr std::array<TexelFormat, 4> of_bytes = {
-    {{GL_R8, GL_RED}, {GL_RG8, GL_RG}, {GL_RGB8, GL_RGB}, {GL_RGBA8, GL_RGBA}}};
+    {{GL_R8, GL_RED}, {GL_RG8, GL_RG}, {GL_RGBA8, GL_RGB}, {GL_RGBA8, GL_RGBA}}};
 constexpr std::array<TexelFormat, 4> of_words = {
-    {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGB16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
+    {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGBA16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
 
 /// The channel of `component` in a texel with `components`; `otherwise` if it has none.
 GLint channel_of(std::string_view components, char component, GLint otherwise) noexcept {

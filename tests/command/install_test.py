@@ -119,7 +119,7 @@ class Packages(unittest.TestCase):
     def test_frames_need_bytes_of_the_same_version(self):
         depends = self.field("framewire", "Depends")
         self.assertIn(f"framewire-bytes (= {self.field('framewire-bytes', 'Version')})", depends)
-        for library in ("libegl1", "libglfw3", "libavformat"):
+        for library in ("libegl1", "libglfw3", "libplacebo", "libavformat"):
             self.assertIn(library, depends)
 
     def test_lintian_finds_nothing(self):

@@ -71,6 +71,7 @@ FOREIGN = [
     (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs"]),
     (r"lib(av|sw)\w+/", ["media"]),
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
+    (r"libplacebo/", ["gl"]),
     (r"(GLFW/|imgui|backends/imgui|stb/|stb_)", ["viewer"]),
     (r"(cuda|nvcuvid|nvml)", ["memory", "gl", "media"]),
     (r"openssl/", ["transport/tls"]),

@@ -137,14 +137,6 @@ TEST_P(EveryFormat, MatchesTheReferenceInSmallAndEvenSizes) {
   }
 }
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const PixelFormatInfo& entry : pixel_formats()) {
-    names.emplace_back(entry.name);
-  }
-  return names;
-}
-
 INSTANTIATE_TEST_SUITE_P(Pixels, EveryFormat, ::testing::ValuesIn(format_names()),
                          [](const auto& parameter) { return parameter.param; });
 

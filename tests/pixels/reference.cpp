@@ -317,6 +317,14 @@ FrameLayout padded_layout(PixelFormat format, std::uint32_t width, std::uint32_t
   return layout;
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const PixelFormatInfo& entry : pixel_formats()) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
 void fill_with_content(PixelFormat format, std::span<std::byte> payload, std::uint32_t seed) {
   std::mt19937 random(seed);
   if (!is_ten_bits(format)) {

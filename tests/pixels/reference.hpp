@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "frame/colour.hpp"
@@ -24,6 +25,9 @@ ReferencePixel reference_pixel(const FrameLayout& layout, std::span<const std::b
 /// `gap_bytes` separate the planes.
 FrameLayout padded_layout(PixelFormat format, std::uint32_t width, std::uint32_t height,
                           std::uint32_t extra_pitch_bytes, std::uint64_t first_offset_bytes, std::uint64_t gap_bytes);
+
+/// The names of all picture formats, for tests of each.
+std::vector<std::string> format_names();
 
 /// Fills the whole span, including gaps, with random values and with the format's extremes.
 void fill_with_content(PixelFormat format, std::span<std::byte> payload, std::uint32_t seed);
