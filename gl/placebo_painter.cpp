@@ -271,7 +271,7 @@ struct PlaceboPainter::Parts {
 
   /// The same to the detour's texture, and from there to its place in the current framebuffer.
   bool render_detour(const Order& order) noexcept;
-  void copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y) const noexcept;
+  void copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y);
 
   std::string first_complaint;
   Owned<pl_log, pl_log_destroy> log;
@@ -309,8 +309,7 @@ PlaceboPainter::Parts::Parts()
     : log(make_log(first_complaint)),
       gl(use_context(log.object)),
       renderer(gl.object == nullptr ? nullptr : pl_renderer_create(log.object, gl.object->gpu)),
-      wrapped(gl.object == nullptr ? nullptr : gl.object->gpu),
-      plain(is_software_renderer() ? Minification::fast : Minification::smooth) {
+      wrapped(gl.object == nullptr ? nullptr : gl.object->gpu) {
   if (renderer.object == nullptr) {
     throw Error::failed("libplacebo cannot draw with " + quote(gl_renderer()) + ": " +
                         (first_complaint.empty() ? "it does not say why" : first_complaint) +
@@ -386,7 +385,7 @@ bool PlaceboPainter::Parts::render_detour(const Order& order) noexcept {
   return render(order, wrapped.framebuffer(detour->framebuffer(), size), false, nullptr);
 }
 
-void PlaceboPainter::Parts::copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y) const noexcept {
+void PlaceboPainter::Parts::copy_detour(const Rectangle& place, const Rectangle& target, bool flip_y) {
   PaintedFrame picture{.textures = {detour->texture()}, .texture_count = 1, .size = detour->size()};
   picture.conversion = colour_conversion(PixelFormat::rgba, {}, picture.size.height);
   glScissor(target.x, target.y, target.width, target.height);  // it may end beyond the frame
@@ -405,7 +404,7 @@ void PlaceboPainter::forget_textures() noexcept {
 }
 
 bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
-                          Size framebuffer, bool flip_y) noexcept {
+                          Size framebuffer, bool flip_y) {
   const DrawingPlan plan = plan_drawing(frame.size, target, framebuffer, flip_y);
   if (frame.texture_count == 0 || !plan.is_visible) {
     return true;

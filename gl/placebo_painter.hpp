@@ -29,6 +29,7 @@ class PlaceboPainter {
   /// Draws into the current framebuffer, which has the size `framebuffer`, over what is there; see FramePainter::draw
   /// for the rest. Changes no pixel outside the target, which may lie partly outside the framebuffer. The first frame
   /// of each kind compiles shaders, for up to half a second. False: libplacebo, or GL for lack of memory, could not.
+  /// Throws ShaderError.
   ///
   /// Alpha comes out as it went in if blending is off. If it is on, the frame is laid over what is there by its
   /// straight alpha, whatever the blend function is.
@@ -37,7 +38,7 @@ class PlaceboPainter {
   /// the texture units, and leaves the scissor, depth and face tests off. Blending, the viewport, the framebuffer and
   /// the textures' filters are afterwards as before.
   [[nodiscard]] bool draw(const PaintedFrame& frame, PixelFormat format, const Colour& colour, const Rectangle& target,
-                          Size framebuffer, bool flip_y) noexcept;
+                          Size framebuffer, bool flip_y);
 
   /// Lets go of the textures and the framebuffer of earlier frames. Otherwise the memory of deleted textures stays in
   /// use until others are drawn.

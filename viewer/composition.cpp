@@ -42,7 +42,7 @@ void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberC
   if (has_picture) {
     glClearColor(0, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT);
-    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1});
+    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1}, now_ns);
     glViewport(0, 0, static_cast<GLsizei>(surface.width), static_cast<GLsizei>(surface.height));
   } else {
     clear_for_waiting_picture(surface);

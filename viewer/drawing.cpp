@@ -49,12 +49,12 @@ std::string not_a_picture(const FrameLayout& layout) {
 }  // namespace
 
 Drawing::Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify,
-                 std::int64_t first_draw_delay_ns)
+                 std::optional<Quality> quality, std::int64_t first_draw_delay_ns)
     : surface_(surface),
       statistics_(statistics),
       clock_(clock),
       started_ns_(clock.now_ns()),
-      layer_(verify, statistics),
+      layer_(verify, statistics, quality),
       composition_(layer_, statistics),
       schedule_(clock, first_draw_delay_ns) {}
 
@@ -188,7 +188,7 @@ void Drawing::show(ReceivedFrame frame) {
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   in_hand.shown(sender, here, offset_ns);
   composition_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
-  schedule_.drawn(0, step_ns());
+  plan_next_redraw(0);
 }
 
 void Drawing::upload(ReceivedFrame frame) {
@@ -236,7 +236,14 @@ void Drawing::redraw() {
   if (!present()) {
     fail_without_gpu();
   }
-  schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
+  plan_next_redraw(process_cpu_ns() - cpu_before_ns);
+}
+
+void Drawing::plan_next_redraw(std::int64_t cost_ns) {
+  schedule_.drawn(cost_ns, step_ns());
+  if (layer_.is_provisional()) {
+    schedule_.request_within(Layer::calm_ns);
+  }
 }
 
 /// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.

@@ -24,7 +24,8 @@ class Drawing {
  public:
   /// The arguments outlive it. The first picture without a frame is drawn after `first_draw_delay_ns`. Throws Error if
   /// OpenGL cannot do what is needed.
-  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify, std::int64_t first_draw_delay_ns);
+  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify, std::optional<Quality> quality,
+          std::int64_t first_draw_delay_ns);
 
   /// The stream to draw; it outlives this object.
   void show(ViewedStream& stream) noexcept { stream_ = &stream; }
@@ -49,6 +50,8 @@ class Drawing {
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
+  /// How the last picture was drawn.
+  [[nodiscard]] Quality quality() const noexcept { return layer_.quality(); }
   [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
 
  private:
@@ -67,6 +70,7 @@ class Drawing {
   [[noreturn]] void fail_without_gpu();
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;
   [[nodiscard]] bool draws_nothing() const noexcept;
+  void plan_next_redraw(std::int64_t cost_ns);
   [[nodiscard]] std::int64_t step_ns() const noexcept;
 
   Surface& surface_;

@@ -4,19 +4,18 @@ namespace framewire {
 
 namespace {
 
-/// How values of this transfer function look on an sRGB screen; empty if close enough.
-std::string effect_of(ColourTransfer transfer) {
+/// How values of this transfer function look on an sRGB screen; empty if close enough, or if they are mapped.
+std::string effect_of(ColourTransfer transfer, Quality quality) {
   switch (transfer) {
-    case ColourTransfer::pq:
-      return "it looks dark and pale";
-    case ColourTransfer::hlg:
-      return "highlights are too dark and colours pale";
     case ColourTransfer::linear:
+      return quality == Quality::good ? "" : "it looks too dark";
     case ColourTransfer::smpte428:
       return "it looks too dark";
     case ColourTransfer::log100:
     case ColourTransfer::log316:
       return "it looks pale";
+    case ColourTransfer::pq:  // always mapped
+    case ColourTransfer::hlg:
     case ColourTransfer::bt709:
     case ColourTransfer::unspecified:
     case ColourTransfer::gamma22:
@@ -34,13 +33,14 @@ std::string effect_of(ColourTransfer transfer) {
 }
 
 /// Whether these primaries look visibly wrong on a BT.709 screen.
-bool is_wide(ColourPrimaries primaries) noexcept {
+bool look_pale(ColourPrimaries primaries, Quality quality) noexcept {
   switch (primaries) {
     case ColourPrimaries::bt2020:
     case ColourPrimaries::film:
-    case ColourPrimaries::smpte428:
     case ColourPrimaries::smpte431:
     case ColourPrimaries::display_p3:
+      return quality == Quality::fast;
+    case ColourPrimaries::smpte428:
     case ColourPrimaries::bt470m:
       return true;
     case ColourPrimaries::bt709:
@@ -54,20 +54,27 @@ bool is_wide(ColourPrimaries primaries) noexcept {
   return false;
 }
 
+bool is_converted(ColourMatrix matrix, Quality quality) noexcept {
+  const bool is_placebos =
+      matrix == ColourMatrix::ycgco || matrix == ColourMatrix::bt2020c || matrix == ColourMatrix::ictcp;
+  return has_luma_weights(matrix) || (quality == Quality::good && is_placebos);
+}
+
 }  // namespace
 
-std::vector<std::string> format_warnings(const StreamFormat& format) {
+std::vector<std::string> format_warnings(const StreamFormat& format, Quality usual) {
   std::vector<std::string> warnings;
   const PixelFormat pixels = format.layout.format;
   if (pixels == PixelFormat::bytes) {
     return warnings;
   }
   const Colour& colour = format.colour;
-  if (const std::string effect = effect_of(colour.transfer); !effect.empty()) {
+  const Quality quality = quality_for(usual, colour, false);
+  if (const std::string effect = effect_of(colour.transfer, quality); !effect.empty()) {
     warnings.push_back("the stream has transfer " + std::string(name(colour.transfer)) +
-                       ", which is shown as it is coded, without tone mapping: " + effect);
+                       ", which is shown as it is coded: " + effect);
   }
-  if (info(pixels).is_yuv && !has_luma_weights(colour.matrix)) {
+  if (info(pixels).is_yuv && !is_converted(colour.matrix, quality)) {
     const std::string taken = luma_weights(ColourMatrix::unspecified, format.layout.height).kr ==
                                       luma_weights(ColourMatrix::bt709, format.layout.height).kr
                                   ? "bt709"
@@ -75,7 +82,7 @@ std::vector<std::string> format_warnings(const StreamFormat& format) {
     warnings.push_back("the stream has matrix " + std::string(name(colour.matrix)) +
                        ", which is not supported and is shown as " + taken + ": its colours are wrong");
   }
-  if (is_wide(colour.primaries)) {
+  if (look_pale(colour.primaries, quality)) {
     warnings.push_back("the stream has primaries " + std::string(name(colour.primaries)) +
                        ", which are shown as if they were bt709: its colours look pale");
   }

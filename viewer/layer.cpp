@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/gl.hpp"
 #include "memory/host_block.hpp"
 #include "viewer/fit.hpp"
 
@@ -36,7 +38,8 @@ std::uint64_t bytes_without_gap(const FrameHeader& header, const SliceSet& slice
 
 }  // namespace
 
-Layer::Layer(bool verify, Statistics& statistics) : statistics_(statistics), check_(verify) {}
+Layer::Layer(bool verify, Statistics& statistics, std::optional<Quality> quality)
+    : statistics_(statistics), wanted_quality_(quality), is_software_(is_software_renderer()), check_(verify) {}
 
 /// The frame's memory may be unmapped after its release, so this waits for the GPU, with a deadline.
 Layer::~Layer() {
@@ -61,6 +64,10 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   arriving_.reset();
   check_.begin(frame.header(), frame.payload());
   const bool is_uploaded = texture_.upload(view_of(frame, chroma_location));
+  if (is_uploaded) {
+    format_ = frame.header().layout.format;
+    colour_ = frame.header().colour;
+  }
   held_.emplace(std::move(frame));
   has_picture_ = has_picture_ || is_uploaded;
   return is_uploaded ? Upload::done : Upload::not_a_picture;
@@ -110,6 +117,9 @@ void Layer::forget_memory() noexcept {
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
   release();
   texture_.forget_blocks();
+  if (placebo_) {
+    placebo_->forget_textures();
+  }
 }
 
 void Layer::warm_up(Size surface) {
@@ -142,23 +152,67 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
   if (texture_.upload({.layout = format.layout,
                        .colour = format.colour,
                        .payload = black->bytes().first(format.layout.size_bytes)})) {
-    draw_fitted(surface, format.sample_aspect_ratio);
+    format_ = format.layout.format;
+    colour_ = format.colour;
+    calm_size_.reset();
+    draw_fitted(surface, format.sample_aspect_ratio, monotonic_ns());
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }
 
-void Layer::draw(Size surface, Rational sample_aspect_ratio) {
+// ---- Drawing ----
+
+void Layer::draw(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns) {
   if (has_picture_) {
-    draw_fitted(surface, sample_aspect_ratio);
+    draw_fitted(surface, sample_aspect_ratio, now_ns);
   }
 }
 
-void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio) {
-  const PictureRectangle at = fit(texture_.frame_size(), sample_aspect_ratio, surface);
-  if (at.width > 0) {
-    const int bottom = static_cast<int>(surface.height) - at.y - at.height;
-    texture_.draw(at.x, bottom, at.width, at.height, false);
+void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns) {
+  const PictureRectangle fitted = fit(texture_.frame_size(), sample_aspect_ratio, surface);
+  if (fitted.width <= 0) {
+    return;
   }
+  const Rectangle at{fitted.x, static_cast<int>(surface.height) - fitted.y - fitted.height, fitted.width,
+                     fitted.height};
+  const bool is_good = quality_for(wanted_quality_, colour_, is_software_) == Quality::good && !has_placebo_failed_;
+  const Size drawn{static_cast<std::uint32_t>(at.width), static_cast<std::uint32_t>(at.height)};
+  is_provisional_ = is_good && !is_calm(drawn, now_ns);
+  if (is_good && !is_provisional_ && draw_well(at, surface)) {
+    drawn_quality_ = Quality::good;
+    return;
+  }
+  drawn_quality_ = Quality::fast;
+  texture_.draw(at.x, at.y, at.width, at.height, false);
+}
+
+/// Whether the picture has had this size for a while, or is new.
+bool Layer::is_calm(Size drawn, std::int64_t now_ns) noexcept {
+  if (next_size_ != drawn) {
+    next_size_ = drawn;
+    size_changed_ns_ = now_ns;
+  }
+  if (!calm_size_ || now_ns - size_changed_ns_ >= calm_ns) {
+    calm_size_ = drawn;
+  }
+  return calm_size_ == drawn;
+}
+
+/// Returns whether that was possible.
+bool Layer::draw_well(const Rectangle& at, Size surface) {
+  try {
+    placebo_ = placebo_ ? std::move(placebo_) : std::make_unique<PlaceboPainter>();
+    if (placebo_->draw(texture_.painted(), format_, colour_, at, surface, false)) {
+      return true;
+    }
+    throw Error::failed("libplacebo cannot draw this picture; take --quality fast");
+  } catch (const Error&) {
+    if (wanted_quality_ == Quality::good) {
+      throw;
+    }
+    has_placebo_failed_ = true;
+  }
+  return false;
 }
 
 }  // namespace framewire

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "frame/frame_layout.hpp"
 #include "gl/frame_texture.hpp"
+#include "gl/placebo_painter.hpp"
 #include "transport/session/subscriber.hpp"
+#include "viewer/quality.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/tear_check.hpp"
 
@@ -16,8 +20,9 @@ namespace framewire {
 /// credit returned. Verifies each frame before releasing it. Used on the drawing thread.
 class Layer {
  public:
-  /// `statistics` outlives the layer. Throws Error if the driver does not support it.
-  Layer(bool verify, Statistics& statistics);
+  /// `statistics` outlives the layer. No `quality`: good, if a GPU draws. Throws Error if the driver does not support
+  /// it.
+  Layer(bool verify, Statistics& statistics, std::optional<Quality> quality);
   ~Layer();
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
@@ -42,9 +47,17 @@ class Layer {
   /// A session or an epoch is over: releases the memory of its frames.
   void forget_memory() noexcept;
 
-  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame. Throws
-  /// ShaderError.
-  void draw(Size surface, Rational sample_aspect_ratio);
+  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame. While the size
+  /// changes it is drawn fast: is_provisional() says so. Throws ShaderError, and Error (failed) if good quality was
+  /// asked for and cannot be had.
+  void draw(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
+
+  /// A size must stay for this long before the picture is drawn well in it: that compiles shaders.
+  static constexpr std::int64_t calm_ns = 200 * ns_per_ms;
+  /// Whether the picture was drawn fast, and will be drawn well once its size has stayed for calm_ns.
+  [[nodiscard]] bool is_provisional() const noexcept { return is_provisional_; }
+  /// How the picture was drawn.
+  [[nodiscard]] Quality quality() const noexcept { return drawn_quality_; }
 
   /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
   /// ready for the first real frame. Overwrites the bound framebuffer with test content. Does nothing once there is a
@@ -74,12 +87,25 @@ class Layer {
     }
   };
 
-  void draw_fitted(Size surface, Rational sample_aspect_ratio);
+  void draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
+  [[nodiscard]] bool is_calm(Size drawn, std::int64_t now_ns) noexcept;
+  bool draw_well(const Rectangle& at, Size surface);
   void release() noexcept;
   void forget_arriving() noexcept;
 
   Statistics& statistics_;
+  const std::optional<Quality> wanted_quality_;
+  const bool is_software_;
   FrameTexture texture_;
+  std::unique_ptr<PlaceboPainter> placebo_;  // made when it is needed first
+  bool has_placebo_failed_ = false;
+  PixelFormat format_ = PixelFormat::bytes;  // of the texture
+  Colour colour_{};
+  Quality drawn_quality_ = Quality::fast;
+  bool is_provisional_ = false;
+  std::optional<Size> calm_size_;  // the picture is drawn well in this size
+  Size next_size_;                 // it is to have this size since size_changed_ns_
+  std::int64_t size_changed_ns_ = 0;
   TearCheck check_;
   bool has_picture_ = false;
   std::optional<ReceivedFrame> held_;

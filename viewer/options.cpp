@@ -52,6 +52,7 @@ struct RawOptions {
   bool is_fullscreen = false;
   bool is_paced = false;
   bool is_low_latency = false;
+  std::string quality;
   std::string refresh;
   bool verify = false;
   bool pulls = false;
@@ -82,6 +83,10 @@ void describe_options(CLI::App& app, RawOptions& raw) {
          "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
          "--delivery every (default: that of the sender)")
       ->type_name("latest|every");
+  app.add_option("--quality", raw.quality,
+                 "fast: average what is shrunk; good: better filters, tone and gamut mapping; auto: good if a GPU "
+                 "draws (default auto; HDR is always drawn well)")
+      ->type_name("fast|good|auto");
   const auto paced =
       app.add_flag("--paced", raw.is_paced,
                    "show frames evenly, by their presentation time, later by the jitter of their arrival (default: the "
@@ -218,6 +223,18 @@ void read_surface(const RawOptions& raw, ViewerOptions& options) {
   }
 }
 
+std::optional<Quality> read_quality(const std::string& text) {
+  if (text.empty() || text == "auto") {
+    return std::nullopt;
+  }
+  for (const Quality quality : {Quality::fast, Quality::good}) {
+    if (text == name(quality)) {
+      return quality;
+    }
+  }
+  throw Error::usage("--quality is " + quote(text) + "; it takes fast, good or auto");
+}
+
 double read_refresh(const std::string& text) {
   double hz = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hz);
@@ -229,6 +246,7 @@ double read_refresh(const std::string& text) {
 }
 
 void read_pacing(const RawOptions& raw, ViewerOptions& options) {
+  options.quality = read_quality(raw.quality);
   options.is_paced = raw.is_paced;
   options.is_low_latency = raw.is_low_latency;
   if (raw.refresh.empty()) {

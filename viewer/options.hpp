@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "transport/session/subscriber.hpp"
+#include "viewer/quality.hpp"
 
 namespace framewire {
 
@@ -22,6 +23,7 @@ struct ViewerOptions {
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
+  std::optional<Quality> quality;    // empty: good, if a GPU draws
   bool is_paced = false;             // frames are shown by their presentation time
   bool is_low_latency = false;       // frames are shown at once, without vsync
   std::optional<double> refresh_hz;  // of the headless picture; empty: frames are shown as they come

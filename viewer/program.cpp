@@ -57,13 +57,15 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       surface_(surface ? std::move(surface) : open_surface(options_)),
       recorder_(options_.output_file, clock_, log, interruption, statistics_, [this] { surface_->wake(); }) {
   const auto wake_main = [this] { surface_->wake(); };
-  renderer_.emplace(
-      *surface_, statistics_, clock_,
-      RendererOptions{.verify = options_.verify, .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
-      wake_main);
+  renderer_.emplace(*surface_, statistics_, clock_,
+                    RendererOptions{.quality = options_.quality,
+                                    .verify = options_.verify,
+                                    .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
+                    wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
-  stream_.emplace(options_, stopped_by(interruption_, options_.subscriber), clock_, statistics_, recorder_, log_,
+  stream_.emplace(options_, stopped_by(interruption_, options_.subscriber),
+                  quality_for(options_.quality, {}, renderer_->is_software()), clock_, statistics_, recorder_, log_,
                   ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_end = wake_main});
   renderer_->show(*stream_);
   interruption_.set_wake(wake_main);
@@ -214,6 +216,7 @@ ViewerReport Program::report() const {
           .pacing = stream_->queue().pacing(),
           .refresh_period_ns = renderer_->refresh_period_ns(),
           .surface = surface_->describe(),
+          .quality = name(renderer_->quality()),
           .renderer = renderer_->device(),
           .upload = name(renderer_->upload_method())};
 }

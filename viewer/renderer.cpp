@@ -121,7 +121,8 @@ void Renderer::run() noexcept {
 }
 
 void Renderer::run_attached() {
-  Drawing drawing(surface_, statistics_, clock_, options_.verify, options_.first_draw_delay_ns);
+  Drawing drawing(surface_, statistics_, clock_, options_.verify, options_.quality, options_.first_draw_delay_ns);
+  is_software_ = is_software_renderer();
   device_ = short_renderer();
   device_details_ = gl_renderer();
   upload_method_ = drawing.upload_method();
@@ -178,6 +179,7 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   drawing.draw();
   busy_since_ns_ = 0;
   upload_method_ = drawing.upload_method();
+  quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
   if (requests.screenshot) {
     take_screenshot_of(drawing, &Drawing::capture);

@@ -23,6 +23,7 @@
 namespace framewire {
 
 struct RendererOptions {
+  std::optional<Quality> quality;        // none: good, if a GPU draws
   bool verify = false;                   // check that no frame changes while it is held
   std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
 };
@@ -74,6 +75,10 @@ class Renderer {
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
   /// The period of the screen's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
+  /// How the last picture was drawn.
+  [[nodiscard]] Quality quality() const noexcept { return quality_; }
+  /// Whether a processor draws. Constant.
+  [[nodiscard]] bool is_software() const noexcept { return is_software_; }
   /// What the driver calls the device: "llvmpipe", and with its details.
   [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] const std::string& device_details() const noexcept { return device_details_; }
@@ -118,7 +123,9 @@ class Renderer {
   WakeEvent wake_;
   std::atomic<UploadMethod> upload_method_ = UploadMethod::client_pointer;
   std::atomic<std::int64_t> refresh_period_ns_ = 0;
-  std::string device_;  // set before the constructor returns
+  std::atomic<Quality> quality_ = Quality::fast;
+  bool is_software_ = false;  // set before the constructor returns
+  std::string device_;        // set before the constructor returns
   std::string device_details_;
   std::atomic<std::int64_t> busy_since_ns_ = 0;  // with a picture; 0: with none
 

@@ -69,7 +69,7 @@ std::string path_line(const ViewerReport& report) {
   if (report.status.format) {
     line += describe(*report.status.format) + ", ";
   }
-  return line + fmt::format("{}, {} by {}", report.surface, report.renderer, report.upload);
+  return line + fmt::format("{}, {} quality, {} by {}", report.surface, report.quality, report.renderer, report.upload);
 }
 
 std::string pacing_line(const ViewerReport& report) {
@@ -189,6 +189,7 @@ std::string stats_json(const ViewerReport& report) {
       {"pacing_delay_ms", report.pacing ? Json(to_ms(report.pacing->delay_ns)) : Json(nullptr)},
       {"upload", report.upload},
       {"renderer", report.renderer},
+      {"quality", report.quality},
   };
   return to_line(json);
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transport/session/subscriber.hpp"
@@ -20,6 +21,7 @@ struct ViewerReport {
   std::optional<Pacing> pacing{};      // of --paced
   std::int64_t refresh_period_ns = 0;  // of the screen; 0: not known
   std::string surface{};               // "headless 960x540"
+  std::string_view quality{};          // "fast"
   std::string renderer{};              // GL_RENDERER
   std::string upload{};                // "pinned memory"
 };

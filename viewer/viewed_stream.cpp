@@ -30,9 +30,11 @@ FrameSelection frame_selection(const ViewerOptions& options, std::optional<Deliv
 
 }  // namespace
 
-ViewedStream::ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, const Clock& clock,
-                           Statistics& statistics, Recorder& recorder, Log& log, Listeners listeners)
+ViewedStream::ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, Quality quality,
+                           const Clock& clock, Statistics& statistics, Recorder& recorder, Log& log,
+                           Listeners listeners)
     : options_(options),
+      quality_(quality),
       clock_(clock),
       statistics_(statistics),
       recorder_(recorder),
@@ -182,7 +184,7 @@ void ViewedStream::say_format_warnings(const StreamFormat& format) {
   if (const std::string colour = describe_colour(format); !colour.empty()) {
     log_.detail("the stream's pictures: " + colour);
   }
-  for (const std::string& warning : format_warnings(format)) {
+  for (const std::string& warning : format_warnings(format, quality_)) {
     if (std::ranges::find(said_format_warnings_, warning) == said_format_warnings_.end()) {
       said_format_warnings_.push_back(warning);
       log_.warning(warning);

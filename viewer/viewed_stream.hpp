@@ -32,9 +32,10 @@ class ViewedStream {
     std::function<void()> on_end;   // for the main thread: see ending(), and whether the queue is done
   };
 
-  /// Starts connecting. `options`, `clock`, `statistics`, `recorder` and `log` outlive it. Throws Error.
-  ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, const Clock& clock, Statistics& statistics,
-               Recorder& recorder, Log& log, Listeners listeners);
+  /// Starts connecting. `quality` is how frames of usual colours are drawn: warnings depend on it. `options`, `clock`,
+  /// `statistics`, `recorder` and `log` outlive it. Throws Error.
+  ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, Quality quality, const Clock& clock,
+               Statistics& statistics, Recorder& recorder, Log& log, Listeners listeners);
   ViewedStream(const ViewedStream&) = delete;
   ViewedStream& operator=(const ViewedStream&) = delete;
   /// As stop().
@@ -80,6 +81,7 @@ class ViewedStream {
   void end(ExitStatus status);
 
   const ViewerOptions& options_;
+  const Quality quality_;
   const Clock& clock_;
   Statistics& statistics_;
   Recorder& recorder_;

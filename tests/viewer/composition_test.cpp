@@ -42,7 +42,7 @@ class CompositionTest : public testing::Test {
   AttachedHeadless attached_{{640, 360}};
   Headless& surface_ = attached_.surface;
   Statistics statistics_;
-  Layer layer_{false, statistics_};
+  Layer layer_{false, statistics_, Quality::fast};
   Composition composition_{layer_, statistics_};
   FrameMaker frames_;
   StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};

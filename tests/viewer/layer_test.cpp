@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/clock.hpp"
 #include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
@@ -15,7 +17,7 @@ class LayerTest : public testing::Test {
  protected:
   void present() {
     surface_.begin();
-    layer_.draw(surface_.size(), {1, 1});
+    layer_.draw(surface_.size(), {1, 1}, monotonic_ns());
     surface_.present();
   }
 
@@ -27,7 +29,7 @@ class LayerTest : public testing::Test {
   AttachedHeadless attached_{{64, 36}};
   Headless& surface_ = attached_.surface;
   Statistics statistics_;
-  Layer layer_{true, statistics_};
+  Layer layer_{true, statistics_, Quality::fast};
   FrameMaker frames_;
 };
 
@@ -129,6 +131,72 @@ TEST_F(LayerTest, NoticesAPictureThatChangesWhileItIsHeld) {
   layer_.forget_memory();
   EXPECT_EQ(statistics_.counts().frames_checked, 2U);
   EXPECT_EQ(statistics_.counts().frames_torn, 1U);
+}
+
+class GoodLayer : public testing::Test {
+ protected:
+  void draw(Size size, std::int64_t now_ns) {
+    surface_.begin();
+    layer_.draw(size, {1, 1}, now_ns);
+  }
+  [[nodiscard]] int red_in_the_middle() {
+    const Image picture = surface_.capture({});
+    return std::to_integer<int>(picture.pixels.at((18 * 64 + 32) * 4));
+  }
+
+  AttachedHeadless attached_{{64, 36}};
+  Headless& surface_ = attached_.surface;
+  Statistics statistics_;
+  Layer layer_{false, statistics_, Quality::good};
+};
+
+TEST_F(GoodLayer, IsDrawnWellFromTheFirstFrameOn) {
+  FrameMaker frames;
+  ASSERT_EQ(layer_.upload(frames.make(1, 90)), Layer::Upload::done);
+  draw({64, 36}, 0);
+  EXPECT_EQ(layer_.quality(), Quality::good);
+  EXPECT_FALSE(layer_.is_provisional());
+  EXPECT_NEAR(red_in_the_middle(), 90, 1);
+}
+
+/// Every new size compiles shaders.
+TEST_F(GoodLayer, IsDrawnFastWhileItsSizeChanges) {
+  FrameMaker frames;
+  ASSERT_EQ(layer_.upload(frames.make(1, 90)), Layer::Upload::done);
+  draw({64, 36}, 0);
+  std::int64_t now_ns = 0;
+  for (std::uint32_t width = 63; width > 58; --width) {
+    draw({width, 36}, now_ns += Layer::calm_ns / 2);
+    EXPECT_EQ(layer_.quality(), Quality::fast);
+    EXPECT_TRUE(layer_.is_provisional());
+  }
+  draw({59, 36}, now_ns + Layer::calm_ns - 1);
+  EXPECT_TRUE(layer_.is_provisional());
+  draw({59, 36}, now_ns + Layer::calm_ns);
+  EXPECT_EQ(layer_.quality(), Quality::good);
+  EXPECT_FALSE(layer_.is_provisional());
+  draw({59, 36}, now_ns + Layer::calm_ns + 1);
+  EXPECT_FALSE(layer_.is_provisional());
+}
+
+/// PQ has half of the full scale at 92 cd/m² (SMPTE ST 2084), which is not the middle of an SDR screen.
+TEST_F(GoodLayer, HdrIsDrawnWellInEveryQuality) {
+  Layer fast(false, statistics_, Quality::fast);
+  FrameMaker frames;
+  frames.colour = {.transfer = ColourTransfer::pq, .primaries = ColourPrimaries::bt2020};
+  ASSERT_EQ(fast.upload(frames.make(1, 64)), Layer::Upload::done);
+  surface_.begin();
+  fast.draw({64, 36}, {1, 1}, 0);
+  EXPECT_EQ(fast.quality(), Quality::good);
+  EXPECT_GT(std::abs(red_in_the_middle() - 64), 5);
+}
+
+TEST(Quality, DependsOnTheRendererIfNothingIsAskedFor) {
+  EXPECT_EQ(quality_for({}, {}, true), Quality::fast);
+  EXPECT_EQ(quality_for({}, {}, false), Quality::good);
+  EXPECT_EQ(quality_for(Quality::fast, {}, false), Quality::fast);
+  EXPECT_EQ(quality_for(Quality::good, {}, true), Quality::good);
+  EXPECT_EQ(quality_for(Quality::fast, {.transfer = ColourTransfer::hlg}, true), Quality::good);
 }
 
 TEST_F(LayerTest, WarmingUpLeavesNoPicture) {

@@ -38,6 +38,27 @@ void expect_refusal(const std::vector<const char*>& words, const std::vector<std
   }
 }
 
+TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
+  const auto usual = parse({"box"});
+  EXPECT_FALSE(usual.quality);
+  EXPECT_FALSE(usual.is_paced);
+  EXPECT_FALSE(usual.is_low_latency);
+  EXPECT_FALSE(usual.refresh_hz);
+  EXPECT_FALSE(parse({"--quality", "auto", "box"}).quality);
+  EXPECT_EQ(parse({"--quality", "fast", "box"}).quality, Quality::fast);
+  EXPECT_EQ(parse({"--quality", "good", "box"}).quality, Quality::good);
+  EXPECT_TRUE(parse({"--paced", "box"}).is_paced);
+  EXPECT_TRUE(parse({"--low-latency", "box"}).is_low_latency);
+  EXPECT_EQ(parse({"--headless", "--refresh", "59.94", "--paced", "box"}).refresh_hz, 59.94);
+  expect_refusal({"--quality", "best", "box"}, {"--quality", "best", "fast, good or auto"});
+  expect_refusal({"--paced", "--low-latency", "box"}, {"--paced", "--low-latency"});
+  expect_refusal({"--refresh", "60", "box"}, {"--refresh", "60", "--headless"});
+  expect_refusal({"--headless", "--low-latency", "--refresh", "60", "box"}, {"--refresh", "--low-latency"});
+  for (const char* wrong : {"0", "0.5", "1001", "-60", "nan", "inf", "60Hz", "60/1"}) {
+    expect_refusal({"--headless", "--refresh", wrong, "box"}, {"--refresh", wrong});
+  }
+}
+
 TEST(ViewerOptions, HaveATypeOfServiceOfEightBits) {
   EXPECT_FALSE(parse({"box"}).subscriber.endpoint.type_of_service);
   EXPECT_EQ(parse({"--tos", "0", "box"}).subscriber.endpoint.type_of_service, 0);

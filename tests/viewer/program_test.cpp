@@ -128,7 +128,7 @@ class ProgramTest : public testing::Test {
     listening.listen = HostPort{"127.0.0.1", 0};
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", sender_log_.log());
     StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 36), .colour = {}};
-    format.colour.transfer = ColourTransfer::pq;
+    format.colour.transfer = ColourTransfer::log100;
     stream_.begin_epoch(format);
   }
 
@@ -374,9 +374,9 @@ TEST_F(ProgramTest, WhatIsNotShownAsItIsMeantIsSaidOnce) {
   start_sender();
   EXPECT_EQ(view(std::make_unique<WatchedSurface>(), "5"), ExitStatus::ok);
   const std::string text = log_.text();
-  const std::size_t first = text.find("transfer smpte2084");
+  const std::size_t first = text.find("transfer log100");
   ASSERT_NE(first, std::string::npos) << text;
-  EXPECT_EQ(text.find("transfer smpte2084", first + 1), std::string::npos) << text;
+  EXPECT_EQ(text.find("transfer log100", first + 1), std::string::npos) << text;
 }
 
 }  // namespace

@@ -45,11 +45,14 @@ class FrameMaker {
                                              : packed_layout(format, width, height)),
         block_(HostBlock::create("test frames", layout_.size_bytes)) {}
 
+  Colour colour{};  // of the frames
+
   ReceivedFrame make(std::uint64_t sequence, std::uint8_t value = 128) {
     std::fill_n(block_->bytes().begin(), layout_.size_bytes, std::byte{value});
     IncomingFrame frame;
     frame.header.sequence = sequence;
     frame.header.layout = layout_;
+    frame.header.colour = colour;
     frame.header.slice_bytes = layout_.size_bytes;
     frame.payload = block_->bytes().first(layout_.size_bytes);
     frame.block = block_;

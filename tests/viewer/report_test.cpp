@@ -28,7 +28,10 @@ class ReportTest : public testing::Test {
             .session_counts = session_,
             .status = status_,
             .clock_offset = {},
+            .pacing = pacing_,
+            .refresh_period_ns = refresh_period_ns_,
             .surface = "headless 960x540",
+            .quality = "fast",
             .renderer = "llvmpipe",
             .upload = "pinned memory"};
   }
@@ -36,7 +39,23 @@ class ReportTest : public testing::Test {
   Statistics statistics_;
   SubscriberCounts session_;
   SubscriberStatus status_;
+  std::optional<Pacing> pacing_;
+  std::int64_t refresh_period_ns_ = 0;
 };
+
+TEST_F(ReportTest, SaysHowFramesArePaced) {
+  show_frames(61);
+  EXPECT_TRUE(json::parse(stats_json(report())).at("pacing_delay_ms").is_null());
+  EXPECT_TRUE(json::parse(stats_json(report())).at("refresh_hz").is_null());
+  pacing_ = Pacing{.jitter_ns = 4'100'000, .delay_ns = 5'100'000};
+  refresh_period_ns_ = 16'666'667;
+  const json stats = json::parse(stats_json(report()));
+  EXPECT_EQ(stats.at("pacing_jitter_ms"), 4.1);
+  EXPECT_EQ(stats.at("pacing_delay_ms"), 5.1);
+  EXPECT_NEAR(stats.at("refresh_hz").get<double>(), 60, 1e-3);
+  EXPECT_EQ(summary(report()).at(3),
+            "pacing   chosen 5.1 ms after the quickest arrival (jitter p99.9 4.1 ms); screen 60.00 Hz");
+}
 
 TEST_F(ReportTest, JsonHasEveryKeyOfTheDesign) {
   show_frames(61);
@@ -95,7 +114,7 @@ TEST_F(ReportTest, SummaryHasCountsLatencyStagesAndPath) {
   EXPECT_EQ(lines[0], "frames   61 received, 61 shown, 0 superseded, 0 skipped, 0 lost; 1.0 s, 60.00 fps, 60.9 MB/s");
   EXPECT_EQ(lines[1].substr(0, 22), "latency  p50 3.0 ms, p");
   EXPECT_NE(lines[2].find("wire 1.0"), std::string::npos) << lines[2];
-  EXPECT_EQ(lines[3], "path     local link, host memory, headless 960x540, llvmpipe by pinned memory");
+  EXPECT_EQ(lines[3], "path     local link, host memory, headless 960x540, fast quality, llvmpipe by pinned memory");
 }
 
 TEST_F(ReportTest, SummaryOfNothingIsOneLine) {
