@@ -48,15 +48,15 @@ std::string not_a_picture(const FrameLayout& layout) {
 
 }  // namespace
 
-Drawing::Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify,
-                 std::optional<Quality> quality, std::int64_t first_draw_delay_ns)
+Drawing::Drawing(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options)
     : surface_(surface),
       statistics_(statistics),
       clock_(clock),
       started_ns_(clock.now_ns()),
-      layer_(verify, statistics, quality),
+      layer_(options.verify, statistics, options.quality),
       composition_(layer_, statistics),
-      schedule_(clock, first_draw_delay_ns) {}
+      schedule_(clock, options.first_draw_delay_ns),
+      asks_cadence_(options.asks_cadence) {}
 
 void Drawing::toggle_panel() noexcept {
   composition_.toggle_panel();
@@ -99,6 +99,9 @@ void Drawing::follow_facts() {
     const bool can_wait = !surface_.may_be_visible() || now.state == SubscriberState::connected;
     schedule_.request_within(can_wait ? status_delay_ns : 0);
   }
+  if (now.session_number != before.session_number) {
+    cadence_.restart();
+  }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     layer_.forget_memory();
   }
@@ -139,7 +142,7 @@ std::optional<std::int64_t> Drawing::choice_ns(std::int64_t now_ns) {
   if (!due_ns) {
     return std::nullopt;
   }
-  const bool follows_refreshes = surface_.is_synchronised() || stream_->queue().pacing();
+  const bool follows_refreshes = surface_.is_synchronised() || asks_cadence_ || stream_->queue().pacing();
   const std::optional<Refresh> refresh =
       follows_refreshes && !draws_nothing() ? surface_.next_refresh(now_ns) : std::nullopt;
   refresh_period_ns_ = refresh ? refresh->period_ns : 0;
@@ -161,8 +164,25 @@ bool Drawing::show_frame() {
     return false;
   }
   follow_facts();  // those of the frame are there now
+  ask_cadence(*frame, *choice);
   show(std::move(*frame));
   return true;
+}
+
+/// Has the sender render a little later or earlier, if frames wait for their choice.
+void Drawing::ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns) {
+  if (!asks_cadence_ || refresh_period_ns_ == 0 || !facts_.status.format) {
+    return;
+  }
+  const Rational rate = facts_.status.format->frame_rate;
+  const double frames_per_s = static_cast<double>(rate.numerator) / std::max<double>(rate.denominator, 1);
+  const auto period_ns = CadenceControl::period_for(frames_per_s, refresh_period_ns_);
+  if (!period_ns) {
+    return;
+  }
+  if (const auto request = cadence_.frame_chosen(frame.received_ns(), choice_ns, *period_ns, refresh_period_ns_)) {
+    stream_->ask_cadence(*request);
+  }
 }
 
 void Drawing::show(ReceivedFrame frame) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "viewer/cadence_control.hpp"
 #include "viewer/composition.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/redraw_schedule.hpp"
@@ -18,14 +19,19 @@
 
 namespace framewire {
 
+struct DrawingOptions {
+  std::optional<Quality> quality;        // none: good, if a GPU draws
+  bool asks_cadence = false;             // tell the sender when to render
+  bool verify = false;                   // check that no frame changes while it is held
+  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
+};
+
 /// Takes the frames of a stream, uploads, draws and presents them, and releases each once the GPU has read it. Redraws
 /// where the picture changes without a frame. Used on the drawing thread, which has the surface's OpenGL context.
 class Drawing {
  public:
-  /// The arguments outlive it. The first picture without a frame is drawn after `first_draw_delay_ns`. Throws Error if
-  /// OpenGL cannot do what is needed.
-  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, bool verify, std::optional<Quality> quality,
-          std::int64_t first_draw_delay_ns);
+  /// The arguments outlive it. Throws Error if OpenGL cannot do what is needed.
+  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options);
 
   /// The stream to draw; it outlives this object.
   void show(ViewedStream& stream) noexcept { stream_ = &stream; }
@@ -58,6 +64,7 @@ class Drawing {
   void follow_facts();
   void follow_epoch(const ReceivedFrame& frame) noexcept;
   bool show_frame();
+  void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns);
   void show(ReceivedFrame frame);
   void upload(ReceivedFrame frame);
   void upload_slices();
@@ -81,6 +88,8 @@ class Drawing {
   Composition composition_;
   RedrawSchedule schedule_;
   RefreshSchedule refreshes_;
+  const bool asks_cadence_;
+  CadenceControl cadence_;
   std::int64_t refresh_period_ns_ = 0;
   ViewedStream* stream_ = nullptr;
 

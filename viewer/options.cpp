@@ -52,6 +52,7 @@ struct RawOptions {
   bool is_fullscreen = false;
   bool is_paced = false;
   bool is_low_latency = false;
+  bool asks_cadence = false;
   std::string quality;
   std::string refresh;
   bool verify = false;
@@ -91,9 +92,14 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       app.add_flag("--paced", raw.is_paced,
                    "show frames evenly, by their presentation time, later by the jitter of their arrival (default: the "
                    "newest at each refresh of the screen)");
-  app.add_flag("--low-latency", raw.is_low_latency,
-               "show each frame at once, without waiting for the screen's refresh; the picture may tear")
-      ->excludes(paced);
+  const auto low_latency =
+      app.add_flag("--low-latency", raw.is_low_latency,
+                   "show each frame at once, without waiting for the screen's refresh; the picture may tear")
+          ->excludes(paced);
+  app.add_flag("--cadence", raw.asks_cadence,
+               "tell the sender when to render, so that each frame arrives just before it is needed; gl: and pattern "
+               "can do so (default: they render at times of their own)")
+      ->excludes(low_latency);
   app.add_option("--refresh", raw.refresh,
                  "with --headless: show frames at this rate, as a screen would (default: as they come)")
       ->type_name("HZ");
@@ -249,6 +255,10 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   options.quality = read_quality(raw.quality);
   options.is_paced = raw.is_paced;
   options.is_low_latency = raw.is_low_latency;
+  options.asks_cadence = raw.asks_cadence;
+  if (raw.asks_cadence && raw.is_headless && raw.refresh.empty()) {
+    throw Error::usage("--cadence needs a screen's refreshes; with --headless add --refresh HZ");
+  }
   if (raw.refresh.empty()) {
     return;
   }

@@ -58,9 +58,10 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       recorder_(options_.output_file, clock_, log, interruption, statistics_, [this] { surface_->wake(); }) {
   const auto wake_main = [this] { surface_->wake(); };
   renderer_.emplace(*surface_, statistics_, clock_,
-                    RendererOptions{.quality = options_.quality,
-                                    .verify = options_.verify,
-                                    .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
+                    DrawingOptions{.quality = options_.quality,
+                                   .asks_cadence = options_.asks_cadence,
+                                   .verify = options_.verify,
+                                   .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
                     wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));

@@ -16,7 +16,7 @@ constexpr std::int64_t blocked_poll_ns = 20 * ns_per_ms;
 
 }  // namespace
 
-Renderer::Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const RendererOptions& options,
+Renderer::Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options,
                    std::function<void()> on_news)
     : surface_(surface), statistics_(statistics), clock_(clock), options_(options), on_news_(std::move(on_news)) {
   thread_ = std::thread([this] { run(); });
@@ -121,7 +121,7 @@ void Renderer::run() noexcept {
 }
 
 void Renderer::run_attached() {
-  Drawing drawing(surface_, statistics_, clock_, options_.verify, options_.quality, options_.first_draw_delay_ns);
+  Drawing drawing(surface_, statistics_, clock_, options_);
   is_software_ = is_software_renderer();
   device_ = short_renderer();
   device_details_ = gl_renderer();

@@ -22,12 +22,6 @@
 
 namespace framewire {
 
-struct RendererOptions {
-  std::optional<Quality> quality;        // none: good, if a GPU draws
-  bool verify = false;                   // check that no frame changes while it is held
-  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
-};
-
 /// Owns the thread "fw-render", and on it everything of OpenGL: uploads frames, draws, presents, and releases a frame
 /// once the GPU has read it. The window system may block that thread for ever (a sleeping screen, a hidden window).
 /// Every function here can be called meanwhile, but for the destructor.
@@ -36,7 +30,7 @@ class Renderer {
   /// Starts the thread, and waits until it can draw. `surface`, `statistics` and `clock` outlive it. `on_news` is
   /// called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot do what is
   /// needed.
-  Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const RendererOptions& options,
+  Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options,
            std::function<void()> on_news);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
@@ -118,7 +112,7 @@ class Renderer {
   Surface& surface_;
   Statistics& statistics_;
   const Clock& clock_;
-  const RendererOptions options_;
+  const DrawingOptions options_;
   const std::function<void()> on_news_;
   WakeEvent wake_;
   std::atomic<UploadMethod> upload_method_ = UploadMethod::client_pointer;

@@ -50,6 +50,9 @@ class ViewedStream {
   /// holds its frames back until then; but not for more than a second, for that thread may be blocked.
   void confirm_epoch(std::uint64_t epochs_begun) noexcept;
 
+  /// Asks the sender to render its frames at other times (Subscriber::ask_cadence()).
+  void ask_cadence(const CadenceRequest& request) noexcept { subscriber_.ask_cadence(request); }
+
   // ---- Any thread ----
 
   [[nodiscard]] StreamFacts facts() const;

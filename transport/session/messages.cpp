@@ -459,6 +459,25 @@ ClockMessage read_clock(const json& message) {
   return clock;
 }
 
+json to_json(const CadenceRequest& request) {
+  return {{"type", "cadence"}, {"period_ns", request.period_ns}, {"shift_ns", request.shift_ns}};
+}
+
+CadenceRequest read_cadence(const json& message) {
+  expect_type(message, "cadence");
+  return {.period_ns = number_field<std::int64_t>(message, "period_ns"),
+          .shift_ns = number_field<std::int64_t>(message, "shift_ns")};
+}
+
+json no_cadence(const std::string& text) {
+  return {{"type", "no_cadence"}, {"text", text}};
+}
+
+std::string read_no_cadence(const json& message) {
+  expect_type(message, "no_cadence");
+  return reason_field(message, "text");
+}
+
 json to_json(const ByeMessage& message) {
   json out{{"type", "bye"},
            {"reason", message.reason},

@@ -14,6 +14,7 @@
 
 #include "frame/frame_layout.hpp"
 #include "transport/link.hpp"
+#include "transport/source_cadence.hpp"
 #include "transport/subscriber_queue.hpp"
 
 namespace framewire {
@@ -127,6 +128,13 @@ struct ClockMessage {
 };
 nlohmann::json to_json(const ClockMessage& message);
 ClockMessage read_clock(const nlohmann::json& message);
+
+/// From the viewer: when the stream's source is to render its frames.
+nlohmann::json to_json(const CadenceRequest& request);
+CadenceRequest read_cadence(const nlohmann::json& message);
+/// From the sender: why it does not follow.
+nlohmann::json no_cadence(const std::string& text);
+std::string read_no_cadence(const nlohmann::json& message);
 
 /// The last message of each side.
 struct ByeMessage {

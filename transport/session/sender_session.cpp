@@ -36,7 +36,11 @@ SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authen
       wake_event_(make_eventfd()),
       negotiation_(context_, authenticated_, data_connector, wake_event_.get()) {}
 
-SenderSession::~SenderSession() = default;
+SenderSession::~SenderSession() {
+  if (stream_ != nullptr) {
+    stream_->cadence().forget(this);
+  }
+}
 
 SessionReport SenderSession::run() {
   join(negotiation_.negotiate());
@@ -184,6 +188,10 @@ void SenderSession::handle(const nlohmann::json& message) {
     ClockMessage clock = read_clock(message);
     clock.sender_ns = monotonic_ns();
     authenticated_.channel->post(to_json(clock));
+  } else if (type == "cadence") {
+    if (const std::string refusal = stream_->cadence().ask(this, read_cadence(message)); !refusal.empty()) {
+      authenticated_.channel->post(no_cadence(refusal));
+    }
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;

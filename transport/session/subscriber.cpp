@@ -24,6 +24,9 @@ int Subscriber::descriptor() const noexcept {
 void Subscriber::confirm_epoch(std::uint64_t epochs_begun) noexcept {
   implementation_->confirm_epoch(epochs_begun);
 }
+void Subscriber::ask_cadence(const CadenceRequest& request) noexcept {
+  implementation_->ask_cadence(request);
+}
 void Subscriber::wake() noexcept {
   implementation_->wake();
 }

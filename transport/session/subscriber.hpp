@@ -17,6 +17,7 @@
 #include "memory/fence.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
+#include "transport/source_cadence.hpp"
 #include "transport/subscriber_queue.hpp"
 
 namespace framewire {
@@ -45,6 +46,7 @@ struct SubscriberStatus {
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
+  std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
 
@@ -161,6 +163,9 @@ class Subscriber {
   /// no frame of the epoch before this call: under `latest` it keeps the newest one and counts the others as skipped,
   /// under `every` it waits. Any thread.
   void confirm_epoch(std::uint64_t epochs_begun) noexcept;
+  /// Asks the sender to render its frames at other times. Does nothing without a session; only the newest of several
+  /// requests may be sent, with the sum of their shifts. A refusal appears in the status. Any thread.
+  void ask_cadence(const CadenceRequest& request) noexcept;
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/saturating.hpp"
 #include "base/wait.hpp"
 #include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
@@ -265,6 +266,8 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.memory = session->link()->memory().name();
     status_.delivery = session->delivery();
     status_.source_file = session->source_file();
+    status_.cadence_refusal.clear();
+    cadence_request_.reset();
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
     too_late.swap(incoming_);
@@ -280,6 +283,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       return;
     }
     publish_news(session, epoch);
+    send_cadence(session);
     if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch.epochs_begun) {
       session.announce_ready();
     }
@@ -304,12 +308,40 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
   }
 }
 
+void Subscriber::Implementation::ask_cadence(const CadenceRequest& request) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_session_) {
+      return;
+    }
+    const std::int64_t unsent_ns = cadence_request_ ? cadence_request_->shift_ns : 0;
+    cadence_request_ =
+        CadenceRequest{.period_ns = request.period_ns, .shift_ns = saturating_add(unsent_ns, request.shift_ns)};
+  }
+  signal_eventfd(thread_event_.get());
+}
+
+void Subscriber::Implementation::send_cadence(ViewerSession& session) {
+  std::optional<CadenceRequest> request;
+  {
+    const std::scoped_lock lock(mutex_);
+    request = std::exchange(cadence_request_, std::nullopt);
+  }
+  if (request) {
+    session.ask_cadence(*request);
+  }
+}
+
 void Subscriber::Implementation::publish_news(const ViewerSession& session, ServedEpoch& epoch) {
   const std::scoped_lock lock(mutex_);
   if (session.epoch() != epoch.number) {
     epoch.number = session.epoch();
     status_.format = session.format();
     epoch.epochs_begun = ++status_.epochs_begun;
+    tell_program();
+  }
+  if (status_.cadence_refusal != session.cadence_refusal()) {
+    status_.cadence_refusal = session.cadence_refusal();
     tell_program();
   }
   if (session.has_bye()) {

@@ -34,6 +34,7 @@ class Subscriber::Implementation {
     confirmed_epoch_.store(epochs_begun);
     signal_eventfd(thread_event_.get());
   }
+  void ask_cadence(const CadenceRequest& request) noexcept;
   void wake() noexcept { signal_eventfd(program_event_.get()); }
   void close(const std::string& statistics_json);
 
@@ -72,6 +73,7 @@ class Subscriber::Implementation {
     std::uint32_t number = 0;
     std::uint64_t epochs_begun = 0;
   };
+  void send_cadence(ViewerSession& session);
   void publish_news(const ViewerSession& session, ServedEpoch& epoch);
   void await_news(const ViewerSession& session);
   [[nodiscard]] bool is_stopping() const {
@@ -110,6 +112,7 @@ class Subscriber::Implementation {
   std::optional<AuthenticatedChannel> incoming_;
   FileDescriptor handshake_fd_;  // a second descriptor of the connection in handshake: close() ends it early
   bool has_session_ = false;
+  std::optional<CadenceRequest> cadence_request_;  // to be sent
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;

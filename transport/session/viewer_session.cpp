@@ -371,6 +371,10 @@ void ViewerSession::handle_early_messages() {
   }
 }
 
+void ViewerSession::ask_cadence(const CadenceRequest& request) {
+  authenticated_.channel->post(to_json(request));
+}
+
 void ViewerSession::announce_ready() {
   if (pending_ready_) {
     authenticated_.channel->post(to_json(*pending_ready_));
@@ -402,6 +406,8 @@ void ViewerSession::handle(const nlohmann::json& message) {
                                   .takes_slices = true};
   } else if (type == "no_link") {
     give_up_link(read_no_link(message));
+  } else if (type == "no_cadence") {
+    cadence_refusal_ = read_no_cadence(message);
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);

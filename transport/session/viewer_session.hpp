@@ -90,6 +90,11 @@ class ViewerSession {
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
   [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
 
+  /// Asks the sender to render at other times. Call before has_bye(), on the session's thread.
+  void ask_cadence(const CadenceRequest& request);
+  /// Why the sender does not do so; empty if it has not said no.
+  [[nodiscard]] const std::string& cadence_refusal() const noexcept { return cadence_refusal_; }
+
   /// Whether the sender has said bye; frames_sent() is the number of frames it sent in this session, valid then.
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
@@ -125,6 +130,7 @@ class ViewerSession {
   std::string start_line_;
   Delivery delivery_ = Delivery::latest;
   std::string source_file_;
+  std::string cadence_refusal_;
   std::uint32_t epoch_ = 0;
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> pending_ready_;

@@ -1,6 +1,7 @@
 #include "sender/sources/gl/gl_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -101,6 +102,9 @@ void GlSource::run(Stream& stream) {
   };
   const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
   stream.begin_epoch(format_);
+  if (realtime_) {
+    stream.cadence().offer(std::llround(1e9 / frames_per_s_));
+  }
   while (draw_next(stream)) {
   }
   publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
@@ -110,6 +114,9 @@ void GlSource::run(Stream& stream) {
 /// is stopping.
 bool GlSource::draw_next(Stream& stream) {
   if (clock_ && realtime_) {
+    if (const auto change = stream.cadence().take_change()) {
+      clock_->change(tick_, change->period_ns, change->shift_ns);
+    }
     const std::int64_t due_ns = clock_->due_ns(clock_->next(tick_, monotonic_ns()));
     publish_until(stream, 0, due_ns);
     if (!stream.sleep_until(due_ns)) {

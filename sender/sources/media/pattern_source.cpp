@@ -34,6 +34,36 @@ bool is_bars(const std::string& name) {
   throw Error::usage("there is no source " + quote(name) + "; the patterns are pattern:bars and pattern:stamped");
 }
 
+/// The presentation times of frames, in the stream's rate or as a viewer asks for it.
+class PatternTimes {
+ public:
+  explicit PatternTimes(const Rational& rate) noexcept : rate_(rate) {}
+
+  [[nodiscard]] std::int64_t pts_ns(std::uint64_t index) const noexcept {
+    const std::uint64_t since = index - first_index_;
+    return first_pts_ns_ +
+           (period_ns_ == 0 ? frame_time_ns(rate_, since) : static_cast<std::int64_t>(since) * period_ns_);
+  }
+  /// How much later than by its presentation time a frame is made.
+  [[nodiscard]] std::int64_t shift_ns() const noexcept { return shift_ns_; }
+
+  /// From the frame `index` on.
+  void change(std::uint64_t index, const CadenceRequest& request) noexcept {
+    const std::uint64_t last = index == 0 ? 0 : index - 1;
+    first_pts_ns_ = pts_ns(last);
+    first_index_ = last;
+    period_ns_ = request.period_ns;
+    shift_ns_ += request.shift_ns;
+  }
+
+ private:
+  const Rational rate_;
+  std::uint64_t first_index_ = 0;
+  std::int64_t first_pts_ns_ = 0;
+  std::int64_t period_ns_ = 0;  // 0: as the rate says
+  std::int64_t shift_ns_ = 0;
+};
+
 }  // namespace
 
 PatternSource::PatternSource(const SourceOptions& options) : name_(options.name), is_paced_(options.realtime) {
@@ -63,13 +93,20 @@ std::string PatternSource::describe() const {
 void PatternSource::run(Stream& stream) {
   stream.begin_epoch(format_);
   PresentationClock presentation_clock(frame_time_ns(format_.frame_rate, 1));
+  PatternTimes times(format_.frame_rate);
+  if (is_paced_) {
+    stream.cadence().offer(frame_time_ns(format_.frame_rate, 1));
+  }
   for (std::uint64_t index = 0;; ++index) {
     std::optional<ClaimedSlot> slot = stream.claim();
     if (!slot) {
       return;
     }
-    const std::int64_t pts_ns = frame_time_ns(format_.frame_rate, index);
-    if (is_paced_ && !stream.sleep_until(presentation_clock.due_ns(pts_ns, monotonic_ns()))) {
+    if (const auto change = stream.cadence().take_change()) {
+      times.change(index, *change);
+    }
+    const std::int64_t pts_ns = times.pts_ns(index);
+    if (is_paced_ && !stream.sleep_until(presentation_clock.due_ns(pts_ns + times.shift_ns(), monotonic_ns()))) {
       return;
     }
     auto frame = stream.begin_frame(std::move(*slot),
