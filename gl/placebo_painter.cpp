@@ -237,6 +237,19 @@ constexpr pl_blend_params straight_alpha = {.src_rgb = PL_BLEND_SRC_ALPHA,
                                             .src_alpha = PL_BLEND_ONE,
                                             .dst_alpha = PL_BLEND_ONE_MINUS_SRC_ALPHA};
 
+/// Calls a function when it goes, also with an exception.
+template <typename Function>
+class AtEnd {
+ public:
+  explicit AtEnd(Function function) noexcept : function_(function) {}
+  ~AtEnd() { function_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  Function function_;
+};
+
 pl_frame target_frame(pl_tex framebuffer, const pl_color_space& source, bool with_alpha) noexcept {
   pl_frame target{};
   target.color = placebo_target(source);
@@ -390,8 +403,8 @@ void PlaceboPainter::Parts::copy_detour(const Rectangle& place, const Rectangle&
   picture.conversion = colour_conversion(PixelFormat::rgba, {}, picture.size.height);
   glScissor(target.x, target.y, target.width, target.height);  // it may end beyond the frame
   glEnable(GL_SCISSOR_TEST);
+  const AtEnd disable([] { glDisable(GL_SCISSOR_TEST); });
   plain.draw(picture, place, flip_y);
-  glDisable(GL_SCISSOR_TEST);
 }
 
 PlaceboPainter::PlaceboPainter() : parts_(std::make_unique<Parts>()) {}
@@ -427,8 +440,8 @@ bool PlaceboPainter::draw(const PaintedFrame& frame, PixelFormat format, const C
   if (is_drawn && has_alpha(format) && !blends) {
     state.restore();
     glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_TRUE);
+    const AtEnd unmask([] { glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE); });
     parts_->plain.draw(frame, target, flip_y);
-    glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
   }
   return is_drawn;
 }

@@ -116,12 +116,12 @@ Tap tap_at(float texel, float from, float to) {
 // covers less than one texel is enlarged: the mean over the length of one texel is linear interpolation.
 vec4 mean(sampler2D plane, vec2 at, vec2 size_texels, ivec2 count) {
   // Less than this part of a texel does not count: positions are not exact, and at whole ratios it saves a sample.
-  const float least = 0.002;
+  const float negligible = 0.002;
   vec2 size = vec2(textureSize(plane, 0));
   vec2 half_length = 0.5 * max(size_texels, vec2(1.0));
   vec2 from = max(at * size - half_length, vec2(0.0));
   vec2 to = min(at * size + half_length, size);
-  vec2 first = floor(from + least);
+  vec2 first = floor(from + negligible);
   vec4 sum = vec4(0.0);
   for (int j = 0; j < count.y; ++j) {
     Tap row = tap_at(first.y + float(2 * j), from.y, to.y);
@@ -132,8 +132,7 @@ vec4 mean(sampler2D plane, vec2 at, vec2 size_texels, ivec2 count) {
     }
     sum += row.weight * row_sum;
   }
-  vec2 length = to - from;
-  return sum / (length.x * length.y);
+  return sum / ((to.x - from.x) * (to.y - from.y));
 }
 
 void main() {

@@ -12,6 +12,8 @@ namespace {
 
 /// The status screen is drawn only if no frame comes within this time.
 constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
+/// A redraw waits for a frame that is chosen within this time, and is drawn with it.
+constexpr std::int64_t longest_wait_for_frame_ns = 50 * ns_per_ms;
 /// Poll interval for a frame that the GPU still reads.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
 
@@ -70,7 +72,7 @@ void Drawing::draw() {
   follow_facts();
   const bool has_shown = show_frame();
   upload_slices();
-  if (!has_shown && schedule_.is_due()) {
+  if (!has_shown && schedule_.is_due() && !awaits_choice(clock_.now_ns())) {
     redraw();
     warm_up();
   }
@@ -81,7 +83,8 @@ std::int64_t Drawing::due_ns() {
     return INT64_MAX;
   }
   const std::int64_t now_ns = clock_.now_ns();
-  const std::int64_t due_ns = std::min(schedule_.due_ns(), choice_ns(now_ns).value_or(INT64_MAX));
+  const std::int64_t frame_ns = choice_ns(now_ns).value_or(INT64_MAX);
+  const std::int64_t due_ns = awaits_choice(now_ns) ? frame_ns : std::min(schedule_.due_ns(), frame_ns);
   return layer_.release_finished() ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
 }
 
@@ -150,6 +153,12 @@ std::optional<std::int64_t> Drawing::choice_ns(std::int64_t now_ns) {
   return refresh ? choice_ns : std::max(choice_ns, *due_ns);
 }
 
+/// Whether a frame will be drawn so soon that nothing else is drawn before: that would take its refresh.
+bool Drawing::awaits_choice(std::int64_t now_ns) {
+  const std::optional<std::int64_t> choice = choice_ns(now_ns);
+  return choice && *choice - now_ns < longest_wait_for_frame_ns;
+}
+
 /// Returns whether there was a frame.
 bool Drawing::show_frame() {
   const std::int64_t now_ns = clock_.now_ns();
@@ -159,7 +168,7 @@ bool Drawing::show_frame() {
   }
   // By the time that the choice was planned for: how late this thread woke up must not change what is shown.
   std::optional<ReceivedFrame> frame = stream_->queue().take(*choice);
-  refreshes_.chosen();
+  refreshes_.choice_made();
   if (!frame) {
     return false;
   }
@@ -229,12 +238,16 @@ void Drawing::upload(ReceivedFrame frame) {
   }
 }
 
-/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown.
+/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown: its own slices
+/// may be uploaded already.
 void Drawing::upload_slices() {
+  if (stream_->queue().has_frame()) {
+    return;
+  }
   stream_->queue().take_slices(slices_);
   for (const ReceivedFrame& slice : slices_) {
     follow_epoch(slice);
-    layer_.slice_arrived(slice, chroma_location(), !stream_->queue().has_frame() && !draws_nothing());
+    layer_.slice_arrived(slice, chroma_location(), !draws_nothing());
   }
   slices_.clear();
 }

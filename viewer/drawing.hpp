@@ -56,6 +56,8 @@ class Drawing {
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
+  /// Why pictures that were to be drawn well are drawn fast, once.
+  std::string take_quality_failure() noexcept { return layer_.take_quality_failure(); }
   /// How the last picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return layer_.quality(); }
   [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
@@ -74,6 +76,7 @@ class Drawing {
   void draw_picture();
   std::optional<Surface::Presented> present();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
+  [[nodiscard]] bool awaits_choice(std::int64_t now_ns);
   [[noreturn]] void fail_without_gpu();
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;
   [[nodiscard]] bool draws_nothing() const noexcept;

@@ -1,6 +1,7 @@
 #include "viewer/frame_pacer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/saturating.hpp"
 
@@ -14,8 +15,10 @@ constexpr std::size_t evaluation_period = 64;
 constexpr std::int64_t quicker_way_ns = 2 * ns_per_ms;
 /// Drift below this is not followed, so that noise does not move the time of all frames to and fro.
 constexpr std::int64_t least_drift_ns = ns_per_ms / 4;
-/// The step of a frame in following drift: 0.1 % at 60 frames per second. Clocks differ by less than 0.02 %.
-constexpr std::int64_t drift_step_ns = 16 * ns_per_us;
+/// Drift is followed by a thousandth of the time that passes. Clocks differ by less than 0.02 %.
+constexpr std::int64_t drift_divisor = 1000;
+/// So many frames without a late one let the delay fall.
+constexpr std::size_t fall_after_frames = 256;
 /// Jitter must fall by so much before the delay does.
 constexpr std::int64_t least_fall_ns = ns_per_ms;
 constexpr std::int64_t recovery_ns = 500 * ns_per_ms;
@@ -50,18 +53,18 @@ void FramePacer::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) no
   if (received_ns >= recovering_until_ns_) {
     measure(offset_ns);
   }
-  follow_drift();
+  follow_drift(received_ns);
 }
 
 void FramePacer::measure(std::int64_t offset_ns) noexcept {
   offsets_ns_.at(next_) = offset_ns;
-  next_ = (next_ + 1) % window;
-  measured_ = std::min(measured_ + 1, window);
+  next_ = (next_ + 1) % measured_frames;
+  measured_ = std::min(measured_ + 1, measured_frames);
   if (++unevaluated_ < evaluation_period) {
     return;
   }
   unevaluated_ = 0;
-  std::array<std::int64_t, window> sorted = offsets_ns_;
+  std::array<std::int64_t, measured_frames> sorted = offsets_ns_;
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(measured_);
   // One of a thousand may be later: of fewer frames none.
   const auto highest = end - 1 - static_cast<std::ptrdiff_t>(measured_ / 1000);
@@ -70,31 +73,33 @@ void FramePacer::measure(std::int64_t offset_ns) noexcept {
   const std::int64_t quick_ns = *std::min_element(sorted.begin(), end);
   drift_target_ns_ = quick_ns;
   const std::int64_t jitter_ns = std::min(late_ns - quick_ns, longest_jitter_ns);
-  if (jitter_ns > jitter_ns_ || (measured_ == window && jitter_ns + least_fall_ns < jitter_ns_)) {
+  if (jitter_ns > jitter_ns_ || (measured_ >= fall_after_frames && jitter_ns + least_fall_ns < jitter_ns_)) {
     jitter_ns_ = jitter_ns;
   }
 }
 
-void FramePacer::follow_drift() noexcept {
+void FramePacer::follow_drift(std::int64_t received_ns) noexcept {
+  const std::int64_t passed_ns =
+      std::clamp<std::int64_t>(received_ns - std::exchange(last_received_ns_, received_ns), 0, ns_per_s);
+  const std::int64_t step_ns = passed_ns / drift_divisor;
   const std::int64_t off_ns = drift_target_ns_ - *base_ns_;
   if (std::abs(off_ns) > least_drift_ns) {
-    *base_ns_ += std::clamp(off_ns, -drift_step_ns, drift_step_ns);
+    *base_ns_ += std::clamp(off_ns, -step_ns, step_ns);
   }
 }
 
-std::int64_t FramePacer::due_ns(std::int64_t pts_ns) const noexcept {
-  return saturating_add(saturating_add(pts_ns, base_ns_.value_or(0)), delay_ns());
+std::int64_t FramePacer::due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
+  const std::int64_t undelayed_ns = saturating_add(pts_ns, base_ns_.value_or(0));
+  return saturating_add(std::min(undelayed_ns, received_ns), delay_ns());
 }
 
-std::size_t FramePacer::count_due(std::span<const std::int64_t> pts_ns, std::int64_t now_ns) const noexcept {
-  if (pts_ns.empty() || due_ns(pts_ns.front()) > saturating_add(now_ns, early_ns)) {
-    return 0;
+std::size_t FramePacer::count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept {
+  std::size_t count = due_ns.size();
+  while (count > 0 && due_ns[count - 1] > now_ns) {
+    --count;
   }
-  std::size_t count = 1;
-  while (count < pts_ns.size() && due_ns(pts_ns[count]) <= now_ns) {
-    ++count;
-  }
-  return count;
+  // The first one may come a little early.
+  return count == 0 && !due_ns.empty() && due_ns.front() <= saturating_add(now_ns, early_ns) ? 1 : count;
 }
 
 }  // namespace framewire

@@ -1,6 +1,7 @@
 // Decides when a frame is shown by its presentation time. Logic only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Pacing {
 class FramePacer {
  public:
   /// So many frames are measured.
-  static constexpr std::size_t window = 1024;
+  static constexpr std::size_t measured_frames = 1024;
   /// Added to the measured jitter: a thread wakes up that late.
   static constexpr std::int64_t guard_ns = ns_per_ms;
   /// Of a stream of which nothing is known yet.
@@ -34,7 +35,7 @@ class FramePacer {
   /// The delay does not follow more jitter than this.
   static constexpr std::int64_t longest_jitter_ns = 200 * ns_per_ms;
   /// A frame that is so much later than the others follows a stall, and says nothing about jitter.
-  static constexpr std::int64_t stall_ns = 100 * ns_per_ms;
+  static constexpr std::int64_t stall_ns = 50 * ns_per_ms;
   /// A frame may be shown so much before its time, if that makes it the next one in turn: presentation times that are
   /// rounded must not repeat one frame and skip another where frames and refreshes cross.
   static constexpr std::int64_t early_ns = 2 * ns_per_ms;
@@ -44,27 +45,32 @@ class FramePacer {
   /// The next frame is of another session or format: presentation times begin anew.
   void restart() noexcept;
 
-  /// When a frame is to be chosen.
-  [[nodiscard]] std::int64_t due_ns(std::int64_t pts_ns) const noexcept;
-  /// Of frames that wait, by their presentation times and oldest first: how many are over at `now_ns`. The last of them
-  /// is to be shown now, those before it never.
-  [[nodiscard]] std::size_t count_due(std::span<const std::int64_t> pts_ns, std::int64_t now_ns) const noexcept;
+  /// The delay is not to be longer than this: more frames than that would wait.
+  void limit_delay(std::int64_t longest_ns) noexcept { longest_delay_ns_ = std::max(longest_ns, guard_ns); }
+
+  /// When a frame is to be chosen: never later than the delay after its arrival, whatever its presentation time.
+  [[nodiscard]] std::int64_t due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept;
+  /// Of frames that wait, by their due_ns() and oldest first: how many have reached their time at `now_ns`. The last of
+  /// them is to be shown now, those before it never. A frame has reached it, too, if a later one has.
+  [[nodiscard]] static std::size_t count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept;
 
   [[nodiscard]] std::int64_t jitter_ns() const noexcept { return jitter_ns_; }
-  [[nodiscard]] std::int64_t delay_ns() const noexcept { return jitter_ns_ + guard_ns; }
+  [[nodiscard]] std::int64_t delay_ns() const noexcept { return std::min(jitter_ns_ + guard_ns, longest_delay_ns_); }
   [[nodiscard]] Pacing pacing() const noexcept { return {.jitter_ns = jitter_ns_, .delay_ns = delay_ns()}; }
 
  private:
-  void follow_drift() noexcept;
+  void follow_drift(std::int64_t received_ns) noexcept;
   void measure(std::int64_t offset_ns) noexcept;
   void begin_at(std::int64_t offset_ns) noexcept;
 
   /// Arrival minus presentation time of the quickest frames; empty before the first frame.
   std::optional<std::int64_t> base_ns_;
   std::int64_t jitter_ns_ = first_jitter_ns;
-  std::int64_t recovering_until_ns_ = INT64_MIN;   // after a stall nothing is measured
-  std::array<std::int64_t, window> offsets_ns_{};  // of the last frames, as a ring
-  std::size_t measured_ = 0;                       // how many of them there are
+  std::int64_t longest_delay_ns_ = longest_jitter_ns + guard_ns;
+  std::int64_t last_received_ns_ = 0;
+  std::int64_t recovering_until_ns_ = INT64_MIN;            // after a stall nothing is measured
+  std::array<std::int64_t, measured_frames> offsets_ns_{};  // of the last frames, as a ring
+  std::size_t measured_ = 0;                                // how many of them there are
   std::size_t next_ = 0;
   std::size_t unevaluated_ = 0;       // since jitter and drift were last computed
   std::int64_t drift_target_ns_ = 0;  // base_ns_ moves there

@@ -1,9 +1,11 @@
 #include "viewer/frame_queue.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
 
+#include "base/saturating.hpp"
 #include "frame/slices.hpp"
 #include "viewer/tear_check.hpp"
 
@@ -15,6 +17,9 @@ bool are_of_one_frame(const ReceivedFrame& a, const ReceivedFrame& b) noexcept {
   return a.session_number() == b.session_number() && a.header().epoch == b.header().epoch &&
          a.header().sequence == b.header().sequence && a.header().slot == b.header().slot;
 }
+
+/// A frame that is so late waits for a drawing thread that is blocked.
+constexpr std::int64_t overdue_ns = 100 * ns_per_ms;
 
 /// Counts a frame that is never shown, and releases it.
 void supersede(ReceivedFrame frame, Statistics& statistics) noexcept {
@@ -78,6 +83,9 @@ void FrameQueue::push(ReceivedFrame frame) {
 
 /// Presentation times begin anew with a session or a format.
 void FrameQueue::pace(const ReceivedFrame& frame) noexcept {
+  if (!is_paced(selector_.rule())) {
+    return;
+  }
   const std::pair epoch(frame.session_number(), frame.header().epoch);
   if (std::exchange(paced_epoch_, epoch) != epoch) {
     pacer_.restart();
@@ -110,6 +118,29 @@ bool FrameQueue::supersede_waiting() {
   return true;
 }
 
+std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
+  Superseded superseded;
+  std::int64_t next_ns = INT64_MAX;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (selector_.rule() == FrameSelection::paced) {
+      while (selector_.size() > 1 && paced_due_ns(selector_.at(0)) + overdue_ns < now_ns) {
+        superseded.add(std::move(*selector_.pop()));
+      }
+      next_ns = selector_.size() > 1 ? paced_due_ns(selector_.at(0)) + overdue_ns + 1 : INT64_MAX;
+    }
+  }
+  superseded.release(statistics_);
+  return next_ns;
+}
+
+void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept {
+  constexpr auto most = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting);
+  const std::scoped_lock lock(mutex_);
+  selector_.set_most_paced(std::clamp(slots, 2U, most + 1) - 1);
+  pacer_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
+}
+
 void FrameQueue::close() {
   bool was_closed = false;
   {
@@ -133,7 +164,11 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
   if (!selector_.has_frame()) {
     return std::nullopt;
   }
-  return is_paced(selector_.rule()) ? pacer_.due_ns(selector_.at(0).header().pts_ns) : 0;
+  return is_paced(selector_.rule()) ? paced_due_ns(selector_.at(0)) : 0;
+}
+
+std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept {
+  return pacer_.due_ns(frame.header().pts_ns, frame.received_ns());
 }
 
 /// Of the frames that wait, how many are due.
@@ -141,11 +176,12 @@ std::size_t FrameQueue::count_due(std::int64_t now_ns) const noexcept {
   if (!is_paced(selector_.rule())) {
     return selector_.has_frame() ? 1 : 0;
   }
-  std::array<std::int64_t, FrameSelector<ReceivedFrame>::most_waiting> pts_ns{};
+  std::array<std::int64_t, FrameSelector<ReceivedFrame>::most_waiting> due_ns{};
   for (std::size_t i = 0; i < selector_.size(); ++i) {
-    pts_ns.at(i) = selector_.at(i).header().pts_ns;
+    due_ns.at(i) = paced_due_ns(selector_.at(i));
   }
-  return pacer_.count_due(std::span(pts_ns).first(selector_.size()), now_ns);
+  const std::size_t count = FramePacer::count_due(std::span(due_ns).first(selector_.size()), now_ns);
+  return selector_.rule() == FrameSelection::paced_every ? std::min<std::size_t>(count, 1) : count;
 }
 
 std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {

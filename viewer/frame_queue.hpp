@@ -38,8 +38,15 @@ class FrameQueue {
   void push(ReceivedFrame frame);
   /// Adds a slice of a frame that is not complete. Replaces those of another frame.
   void push_slice(ReceivedFrame slice);
-  /// Supersedes the frame that waits, if one does: who draws seems to be blocked. Returns whether one did.
+  /// Supersedes the frame that waits longest, if one does: who draws seems to be blocked. Returns whether one did.
   bool supersede_waiting();
+  /// Under a paced rule: supersedes the frames whose time was over before `now_ns`, but for the newest one: who draws
+  /// seems to be blocked, and a sender needs their slots. Returns when to call it again; INT64_MAX: after the next
+  /// push().
+  std::int64_t supersede_overdue(std::int64_t now_ns);
+  /// A session's ring has so many slots, and its frames come about so far apart: for paced rules, whose frames wait in
+  /// the ring. One slot is for the frame that is drawn, and one for the next that arrives.
+  void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
   /// No frame follows.
   void close();
 
@@ -48,7 +55,8 @@ class FrameQueue {
   [[nodiscard]] bool has_frame() const noexcept;
   /// When take() has a frame: in the past for at once; nothing if none waits.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept;
-  /// The frame to show now, if any. Under a paced rule the newest that is due, and older ones are superseded. It counts
+  /// The frame to show now, if any. Under `paced` the newest that is due, and older ones are superseded; under
+  /// `paced_every` the oldest that is due. It counts
   /// as neither shown nor superseded before settle(): call that before the next take().
   std::optional<ReceivedFrame> take(std::int64_t now_ns = INT64_MAX);
   /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to
@@ -85,6 +93,7 @@ class FrameQueue {
 
  private:
   void pace(const ReceivedFrame& frame) noexcept;
+  [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
 

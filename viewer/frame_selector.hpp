@@ -1,6 +1,7 @@
 // Holds the frames that wait for drawing. Logic only, for any frame type.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -15,7 +16,7 @@ enum class FrameSelection {
                 // newest
   every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
   paced,        // by presentation time (FramePacer); of too many the oldest is dropped
-  paced_every,  // by presentation time, and as `every`
+  paced_every,  // each in turn, not before its presentation time; and as `every`
 };
 
 constexpr bool is_paced(FrameSelection rule) noexcept {
@@ -33,6 +34,8 @@ class FrameSelector {
 
   /// Takes effect from the next frame on.
   void set_rule(FrameSelection rule) noexcept { rule_ = rule; }
+  /// So many frames wait under a paced rule; 1 to most_waiting.
+  void set_most_paced(std::size_t count) noexcept { most_paced_ = std::clamp<std::size_t>(count, 1, most_waiting); }
   [[nodiscard]] FrameSelection rule() const noexcept { return rule_; }
 
   /// Whether a frame may be pushed. Under `every` and `paced_every` only while there is room.
@@ -72,10 +75,11 @@ class FrameSelector {
       case FrameSelection::paced_every:
         break;
     }
-    return most_waiting;
+    return most_paced_;
   }
 
   FrameSelection rule_;
+  std::size_t most_paced_ = most_waiting;
   FixedQueue<std::optional<Frame>> frames_{most_waiting};
 };
 

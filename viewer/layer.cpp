@@ -176,8 +176,9 @@ void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t
   const Rectangle at{fitted.x, static_cast<int>(surface.height) - fitted.y - fitted.height, fitted.width,
                      fitted.height};
   const bool is_good = quality_for(wanted_quality_, colour_, is_software_) == Quality::good && !has_placebo_failed_;
-  const Size drawn{static_cast<std::uint32_t>(at.width), static_cast<std::uint32_t>(at.height)};
-  is_provisional_ = is_good && !is_calm(drawn, now_ns);
+  const bool is_calm =
+      follow_size({static_cast<std::uint32_t>(at.width), static_cast<std::uint32_t>(at.height)}, now_ns);
+  is_provisional_ = is_good && !is_calm && !is_hdr(colour_);
   if (is_good && !is_provisional_ && draw_well(at, surface)) {
     drawn_quality_ = Quality::good;
     return;
@@ -186,8 +187,8 @@ void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t
   texture_.draw(at.x, at.y, at.width, at.height, false);
 }
 
-/// Whether the picture has had this size for a while, or is new.
-bool Layer::is_calm(Size drawn, std::int64_t now_ns) noexcept {
+/// Returns whether the picture has had this size for a while, or is new.
+bool Layer::follow_size(Size drawn, std::int64_t now_ns) noexcept {
   if (next_size_ != drawn) {
     next_size_ = drawn;
     size_changed_ns_ = now_ns;
@@ -201,16 +202,19 @@ bool Layer::is_calm(Size drawn, std::int64_t now_ns) noexcept {
 /// Returns whether that was possible.
 bool Layer::draw_well(const Rectangle& at, Size surface) {
   try {
-    placebo_ = placebo_ ? std::move(placebo_) : std::make_unique<PlaceboPainter>();
+    if (!placebo_) {
+      placebo_ = std::make_unique<PlaceboPainter>();
+    }
     if (placebo_->draw(texture_.painted(), format_, colour_, at, surface, false)) {
       return true;
     }
-    throw Error::failed("libplacebo cannot draw this picture; take --quality fast");
-  } catch (const Error&) {
+    throw Error::failed("libplacebo cannot draw this picture");
+  } catch (const Error& error) {
     if (wanted_quality_ == Quality::good) {
       throw;
     }
     has_placebo_failed_ = true;
+    quality_failure_ = error.what();
   }
   return false;
 }

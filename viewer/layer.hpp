@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "frame/frame_layout.hpp"
@@ -48,14 +50,16 @@ class Layer {
   void forget_memory() noexcept;
 
   /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame. While the size
-  /// changes it is drawn fast: is_provisional() says so. Throws ShaderError, and Error (failed) if good quality was
-  /// asked for and cannot be had.
+  /// changes it is drawn fast, unless it is HDR: is_provisional() says so. Throws ShaderError, and Error (failed) if
+  /// good quality was asked for and cannot be had.
   void draw(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
 
   /// A size must stay for this long before the picture is drawn well in it: that compiles shaders.
   static constexpr std::int64_t calm_ns = 200 * ns_per_ms;
   /// Whether the picture was drawn fast, and will be drawn well once its size has stayed for calm_ns.
   [[nodiscard]] bool is_provisional() const noexcept { return is_provisional_; }
+  /// Why libplacebo cannot be used, once; else empty.
+  std::string take_quality_failure() noexcept { return std::exchange(quality_failure_, {}); }
   /// How the picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return drawn_quality_; }
 
@@ -88,7 +92,7 @@ class Layer {
   };
 
   void draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
-  [[nodiscard]] bool is_calm(Size drawn, std::int64_t now_ns) noexcept;
+  bool follow_size(Size drawn, std::int64_t now_ns) noexcept;
   bool draw_well(const Rectangle& at, Size surface);
   void release() noexcept;
   void forget_arriving() noexcept;
@@ -99,6 +103,7 @@ class Layer {
   FrameTexture texture_;
   std::unique_ptr<PlaceboPainter> placebo_;  // made when it is needed first
   bool has_placebo_failed_ = false;
+  std::string quality_failure_;
   PixelFormat format_ = PixelFormat::bytes;  // of the texture
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;

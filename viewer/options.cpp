@@ -259,16 +259,15 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   if (raw.asks_cadence && raw.is_headless && raw.refresh.empty()) {
     throw Error::usage("--cadence needs a screen's refreshes; with --headless add --refresh HZ");
   }
+  if (raw.is_low_latency && raw.is_headless) {
+    throw Error::usage("--low-latency means nothing with --headless, which waits for no screen; leave it out");
+  }
   if (raw.refresh.empty()) {
     return;
   }
   if (!raw.is_headless) {
     throw Error::usage("--refresh " + quote(raw.refresh) +
                        " means nothing without --headless: a window follows its screen");
-  }
-  if (raw.is_low_latency) {
-    throw Error::usage("--refresh " + quote(raw.refresh) +
-                       " and --low-latency contradict each other; leave out one of them");
   }
   options.refresh_hz = read_refresh(raw.refresh);
 }

@@ -166,6 +166,9 @@ void Program::answer(const SurfaceEvents& events) {
 void Program::follow_renderer() {
   throw_if_drawing_failed();
   save_screenshot();
+  if (const std::string warning = renderer_->take_warning(); !warning.empty()) {
+    log_.warning(warning + "; pictures are drawn in fast quality, and colours as they are coded");
+  }
 }
 
 /// Throws once.

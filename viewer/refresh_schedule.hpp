@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,33 +18,41 @@ struct Refresh {
   std::int64_t period_ns = 0;
 };
 
-/// Predicts refreshes from those that were observed: a time, and a count that rises by 1 with each. Not thread-safe.
+/// Predicts refreshes from those that were observed: a time, and a count that rises by 1 with each. Fits a line through
+/// the last observations (least squares), for a server may notice a refresh late. Not thread-safe.
 class RefreshModel {
  public:
   /// Without an observation for this long nothing is predicted.
   static constexpr std::int64_t longest_memory_ns = ns_per_s;
+  static constexpr std::size_t fewest_observations = 4;
 
-  /// Observations that contradict each other (a period outside 2 ms … 100 ms, a count that goes back) begin anew.
+  /// Observations that contradict each other (a count that goes back, a period outside 2 ms … 100 ms, or another one
+  /// than before) begin anew.
   void observe(std::int64_t refresh_ns, std::uint64_t count) noexcept {
-    if (size_ > 0 && (count <= newest().count || refresh_ns <= newest().at_ns)) {
+    if (size_ > 0 && count == newest().count) {
+      return;  // two answers about one refresh
+    }
+    if (size_ > 0 && (count < newest().count || refresh_ns <= newest().at_ns || is_another_period(refresh_ns, count))) {
       size_ = 0;
     }
     newest_ = (newest_ + 1) % observations_.size();
     observations_.at(newest_) = {refresh_ns, count};
     size_ = std::min(size_ + 1, observations_.size());
-    if (size_ > 1 && !is_plausible(period_ns())) {
+    fit();
+    if (size_ >= fewest_observations && (period_ns_ < 2e6 || period_ns_ > 100e6)) {
       size_ = 1;
     }
   }
 
   /// The first refresh after `now_ns`; nothing if none can be told.
   [[nodiscard]] std::optional<Refresh> next_after(std::int64_t now_ns) const noexcept {
-    if (size_ < 2 || now_ns - newest().at_ns > longest_memory_ns) {
+    if (size_ < fewest_observations || now_ns - newest().at_ns > longest_memory_ns) {
       return std::nullopt;
     }
-    const std::int64_t period = period_ns();
-    const std::int64_t passed_ns = std::max<std::int64_t>(now_ns - newest().at_ns, 0);
-    return Refresh{newest().at_ns + (passed_ns / period + 1) * period, period};
+    const double passed_ns = static_cast<double>(now_ns - newest().at_ns) - phase_ns_;
+    const double count = std::floor(passed_ns / period_ns_) + 1;
+    const std::int64_t next_ns = newest().at_ns + std::llround(phase_ns_ + count * period_ns_);
+    return Refresh{std::max(next_ns, now_ns + 1), std::llround(period_ns_)};
   }
 
  private:
@@ -53,17 +62,46 @@ class RefreshModel {
   };
 
   [[nodiscard]] const Observation& newest() const noexcept { return observations_.at(newest_); }
-  [[nodiscard]] std::int64_t period_ns() const noexcept {
-    const Observation& oldest = observations_.at((newest_ + observations_.size() + 1 - size_) % observations_.size());
-    return (newest().at_ns - oldest.at_ns) / static_cast<std::int64_t>(newest().count - oldest.count);
-  }
-  static bool is_plausible(std::int64_t period_ns) noexcept {
-    return period_ns >= 2 * ns_per_ms && period_ns <= 100 * ns_per_ms;
+  [[nodiscard]] const Observation& before_newest(std::size_t before) const noexcept {
+    return observations_.at((newest_ + observations_.size() - before) % observations_.size());
   }
 
-  std::array<Observation, 32> observations_{};
+  /// A step of 20 refreshes and more that differs by a tenth: the window is on another screen, or its mode has changed.
+  /// Shorter ones are too uneven to tell.
+  [[nodiscard]] bool is_another_period(std::int64_t refresh_ns, std::uint64_t count) const noexcept {
+    constexpr std::size_t steps = 20;
+    if (size_ <= 2 * steps) {
+      return false;
+    }
+    const Observation& earlier = before_newest(steps);
+    const double recent_ns =
+        static_cast<double>(refresh_ns - earlier.at_ns) / static_cast<double>(count - earlier.count);
+    return std::abs(recent_ns - period_ns_) > period_ns_ / 10;
+  }
+
+  /// at_ns = phase + count * period, both relative to the newest observation.
+  void fit() noexcept {
+    double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Observation& observation = before_newest(i);
+      const double x = -static_cast<double>(newest().count - observation.count);
+      const double y = -static_cast<double>(newest().at_ns - observation.at_ns);
+      sum_x += x;
+      sum_y += y;
+      sum_xx += x * x;
+      sum_xy += x * y;
+    }
+    const auto n = static_cast<double>(size_);
+    const double spread = n * sum_xx - sum_x * sum_x;
+    period_ns_ = spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : 0;
+    phase_ns_ = (sum_y - period_ns_ * sum_x) / n;
+  }
+
+  std::array<Observation, 128> observations_{};
   std::size_t newest_ = 0;
   std::size_t size_ = 0;
+  double period_ns_ = 0;
+  double phase_ns_ = 0;  // where the line has the newest observation
 };
 
 /// Chooses a frame as late as its upload and drawing allow, so that the newest one is shown; at most one for each
@@ -91,8 +129,8 @@ class RefreshSchedule {
     return target_ns - lead_ns;
   }
 
-  /// A choice was made for the refresh that choice_ns() was about, whether there was a frame or not.
-  void chosen() noexcept {
+  /// The choice for the refresh that choice_ns() was about was made, whether there was a frame or not.
+  void choice_made() noexcept {
     if (target_ns_) {
       last_target_ns_ = *target_ns_;
       target_ns_.reset();

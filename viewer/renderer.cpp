@@ -71,6 +71,11 @@ std::optional<Renderer::Failure> Renderer::failure() const {
   return failure_;
 }
 
+std::string Renderer::take_warning() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(warning_, {});
+}
+
 std::optional<Renderer::Screenshot> Renderer::take_screenshot() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(screenshot_, std::nullopt);
@@ -181,6 +186,13 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   upload_method_ = drawing.upload_method();
   quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
+  if (std::string failure = drawing.take_quality_failure(); !failure.empty()) {
+    {
+      const std::scoped_lock lock(mutex_);
+      warning_ = std::move(failure);
+    }
+    on_news_();
+  }
   if (requests.screenshot) {
     take_screenshot_of(drawing, &Drawing::capture);
     on_news_();

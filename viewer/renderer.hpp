@@ -65,6 +65,9 @@ class Renderer {
   /// Whether the thread has been busy with one picture for that long.
   [[nodiscard]] bool is_blocked_for(std::int64_t duration_ns) const noexcept;
 
+  /// What the user should know about the drawing, once; else empty.
+  std::string take_warning();
+
   /// How the last frame was uploaded.
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
   /// The period of the screen's refreshes, as of the last frame; 0: not known.
@@ -130,6 +133,7 @@ class Renderer {
   ViewedStream* stream_ = nullptr;
   std::optional<Failure> failure_;
   std::optional<Screenshot> screenshot_;
+  std::string warning_;
 
   std::thread thread_;
 };

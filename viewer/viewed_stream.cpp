@@ -25,7 +25,13 @@ FrameSelection frame_selection(const ViewerOptions& options, std::optional<Deliv
   if (options.is_paced) {
     return FrameSelection::paced;
   }
-  return options.is_headless ? FrameSelection::newest_two : FrameSelection::newest;
+  return options.is_headless && !options.refresh_hz ? FrameSelection::newest_two : FrameSelection::newest;
+}
+
+/// From frame to frame; 60 a second if the stream does not say.
+std::int64_t period_ns(const SubscriberStatus& status) noexcept {
+  const Rational rate = status.format ? status.format->frame_rate : Rational{};
+  return rate.numerator == 0 ? ns_per_s / 60 : ns_per_s * rate.denominator / rate.numerator;
 }
 
 }  // namespace
@@ -113,7 +119,8 @@ void ViewedStream::sleep() {
     return;
   }
   const bool awaits_confirmation = confirmed_epoch_ < newest_.status.epochs_begun;
-  subscriber_.wait(awaits_confirmation ? epoch_begun_ns_ + longest_preparation_ns : INT64_MAX, options_.wait);
+  const std::int64_t confirmation_ns = awaits_confirmation ? epoch_begun_ns_ + longest_preparation_ns : INT64_MAX;
+  subscriber_.wait(std::min(confirmation_ns, queue_.supersede_overdue(now_ns)), options_.wait);
 }
 
 void ViewedStream::follow_epoch(const ReceivedFrame& frame) {
@@ -132,6 +139,7 @@ void ViewedStream::follow_status() {
   const SubscriberStatus before = std::exchange(newest_.status, subscriber_.status());
   const SubscriberStatus& now = newest_.status;
   queue_.set_rule(frame_selection(options_, now.delivery));
+  queue_.set_ring(now.ring_slots, period_ns(now));
   if (looks_different(before, now)) {
     say_status(before, now);
   }

@@ -279,6 +279,9 @@ std::optional<Surface::Presented> Window::present() noexcept {
   glfwSwapBuffers(window_);
   wake();
   const GpuWait shown = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
+  if (refreshes_) {
+    refreshes_->take_events(monotonic_ns());
+  }
   if (drawn == GpuWait::failed || shown == GpuWait::failed) {
     return std::nullopt;
   }

@@ -42,7 +42,12 @@ bool has_present(xcb_connection_t* connection) {
 
 struct XPresent::Connection {
   Connection() = default;
-  ~Connection() { xcb_disconnect(xcb); }
+  ~Connection() {
+    if (events != nullptr) {
+      xcb_unregister_for_special_event(xcb, events);
+    }
+    xcb_disconnect(xcb);
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -78,7 +83,7 @@ std::unique_ptr<XPresent> XPresent::open(GLFWwindow* window) {
   return std::unique_ptr<XPresent>(new XPresent(std::move(connection)));
 }
 
-std::optional<Refresh> XPresent::next_after(std::int64_t now_ns) noexcept {
+void XPresent::take_events(std::int64_t now_ns) noexcept {
   Connection& connection = *connection_;
   while (const XcbPointer<xcb_generic_event_t> event{xcb_poll_for_special_event(connection.xcb, connection.events)}) {
     const auto& complete = *reinterpret_cast<const xcb_present_complete_notify_event_t*>(event.get());
@@ -92,6 +97,11 @@ std::optional<Refresh> XPresent::next_after(std::int64_t now_ns) noexcept {
       model_.observe(refresh_ns, complete.msc);
     }
   }
+}
+
+std::optional<Refresh> XPresent::next_after(std::int64_t now_ns) noexcept {
+  Connection& connection = *connection_;
+  take_events(now_ns);
   if (connection.asked_ns == 0 || now_ns - connection.asked_ns > longest_answer_ns) {
     connection.asked_ns = now_ns;
     xcb_present_notify_msc(connection.xcb, connection.window, 0, connection.newest_count + 1, 0, 0);

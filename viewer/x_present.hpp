@@ -26,6 +26,10 @@ class XPresent {
   /// next refresh.
   std::optional<Refresh> next_after(std::int64_t now_ns) noexcept;
 
+  /// Reads what the server has said. Call it after each swap: the server also tells of those, and events that nobody
+  /// reads would pile up.
+  void take_events(std::int64_t now_ns) noexcept;
+
  private:
   struct Connection;
   explicit XPresent(std::unique_ptr<Connection> connection);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -67,11 +68,11 @@ class Screen {
   }
 
   void choose(std::int64_t now_ns, Result& result) {
-    std::vector<std::int64_t> pts_ns;
+    std::vector<std::int64_t> due_ns;
     for (const Frame& frame : waiting_) {
-      pts_ns.push_back(frame.pts_ns);
+      due_ns.push_back(pacer.due_ns(frame.pts_ns, frame.arrival_ns));
     }
-    const std::size_t due = pacer.count_due(pts_ns, now_ns);
+    const std::size_t due = FramePacer::count_due(due_ns, now_ns);
     if (due == 0) {
       ++result.repeats;
       return;
@@ -209,10 +210,10 @@ TEST(FramePacer, IsBackAtItsLatencyAfterTheSourceStoodStill) {
     }
   };
   bring(2000);
-  const std::int64_t before_ns = pacer.due_ns(pts_ns) - now_ns;
+  const std::int64_t before_ns = pacer.due_ns(pts_ns, now_ns) - now_ns;
   now_ns += 500 * ns_per_ms;
   bring(60);
-  EXPECT_NEAR(static_cast<double>(pacer.due_ns(pts_ns) - now_ns), static_cast<double>(before_ns), 1e6);
+  EXPECT_NEAR(static_cast<double>(pacer.due_ns(pts_ns, now_ns) - now_ns), static_cast<double>(before_ns), 1e6);
 }
 
 TEST(FramePacer, BeginsAnewWithASession) {
@@ -220,20 +221,39 @@ TEST(FramePacer, BeginsAnewWithASession) {
   pacer.frame_arrived(1'000 * ns_per_s, ns_per_s);
   pacer.restart();
   pacer.frame_arrived(0, 2 * ns_per_s);
-  EXPECT_EQ(pacer.due_ns(0), 2 * ns_per_s + pacer.delay_ns());
+  EXPECT_EQ(pacer.due_ns(0, 2 * ns_per_s), 2 * ns_per_s + pacer.delay_ns());
 }
 
+/// However a peer counts time, each of its frames is shown soon.
 TEST(FramePacer, BearsAnyPresentationTimeOfAPeer) {
   FramePacer pacer;
   std::int64_t now_ns = ns_per_s;
   for (int round = 0; round < 300; ++round) {
-    for (const std::int64_t pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, INT64_MAX - 1, std::int64_t{-1}}) {
+    for (const std::int64_t pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, INT64_MAX - 1, 3600 * ns_per_s}) {
       pacer.frame_arrived(pts_ns, now_ns += ns_per_ms);
-      const std::array waiting = {pts_ns, INT64_MIN, INT64_MAX};
-      EXPECT_LE(pacer.count_due(waiting, now_ns), 3U);
-      EXPECT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+      ASSERT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+      for (const std::int64_t waiting_pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, 3600 * ns_per_s, pts_ns}) {
+        ASSERT_LE(pacer.due_ns(waiting_pts_ns, now_ns), now_ns + pacer.delay_ns());
+      }
     }
   }
+}
+
+TEST(FramePacer, AFrameHasReachedItsTimeIfALaterOneHas) {
+  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 3>{900, 100, 800}, 500), 2U);
+  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 2>{100, 200}, 500), 2U);
+  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 2>{500 + FramePacer::early_ns, INT64_MAX}, 500), 1U);
+  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 1>{501 + FramePacer::early_ns}, 500), 0U);
+  EXPECT_EQ(FramePacer::count_due({}, 500), 0U);
+}
+
+/// A ring has few slots: frames that wait longer would hold all of them.
+TEST(FramePacer, TheDelayStaysBelowItsLimit) {
+  Screen screen(60, jitter_up_to(40 * ns_per_ms, 1));
+  screen.pacer.limit_delay(15 * ns_per_ms);
+  screen.run(2000);
+  EXPECT_GT(screen.pacer.jitter_ns(), 30 * ns_per_ms);
+  EXPECT_EQ(screen.pacer.delay_ns(), 15 * ns_per_ms);
 }
 
 /// A peer whose frames come later and later cannot make the delay grow without end.

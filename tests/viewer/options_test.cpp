@@ -53,7 +53,10 @@ TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
   expect_refusal({"--quality", "best", "box"}, {"--quality", "best", "fast, good or auto"});
   expect_refusal({"--paced", "--low-latency", "box"}, {"--paced", "--low-latency"});
   expect_refusal({"--refresh", "60", "box"}, {"--refresh", "60", "--headless"});
-  expect_refusal({"--headless", "--low-latency", "--refresh", "60", "box"}, {"--refresh", "--low-latency"});
+  expect_refusal({"--headless", "--low-latency", "box"}, {"--headless", "--low-latency"});
+  expect_refusal({"--cadence", "--low-latency", "box"}, {"--cadence", "--low-latency"});
+  expect_refusal({"--headless", "--cadence", "box"}, {"--cadence", "--refresh"});
+  EXPECT_TRUE(parse({"--headless", "--cadence", "--refresh", "60", "box"}).asks_cadence);
   for (const char* wrong : {"0", "0.5", "1001", "-60", "nan", "inf", "60Hz", "60/1"}) {
     expect_refusal({"--headless", "--refresh", wrong, "box"}, {"--refresh", wrong});
   }

@@ -7,51 +7,90 @@ namespace {
 
 constexpr std::int64_t period_ns = 16'666'667;
 
-TEST(RefreshModel, PredictsNothingBeforeTwoRefreshes) {
+/// Refreshes `from` … `to` - 1, exactly.
+void observe(RefreshModel& model, int from, int to) {
+  for (int i = from; i < to; ++i) {
+    model.observe(ns_per_s + i * period_ns, static_cast<std::uint64_t>(i));
+  }
+}
+
+TEST(RefreshModel, PredictsNothingBeforeAFewRefreshes) {
   RefreshModel model;
   EXPECT_FALSE(model.next_after(0));
-  model.observe(ns_per_s, 60);
-  EXPECT_FALSE(model.next_after(ns_per_s));
+  observe(model, 0, 3);
+  EXPECT_FALSE(model.next_after(ns_per_s + 3 * period_ns));
+  observe(model, 3, 4);
+  EXPECT_TRUE(model.next_after(ns_per_s + 3 * period_ns));
 }
 
 TEST(RefreshModel, PredictsTheNextRefresh) {
   RefreshModel model;
-  model.observe(ns_per_s, 60);
-  model.observe(ns_per_s + 3 * period_ns, 63);
-  const auto next = model.next_after(ns_per_s + 3 * period_ns + 1);
+  observe(model, 0, 3);
+  model.observe(ns_per_s + 9 * period_ns, 9);  // the ones between were not observed
+  const auto next = model.next_after(ns_per_s + 9 * period_ns + 5);
   ASSERT_TRUE(next);
-  EXPECT_EQ(next->next_ns, ns_per_s + 4 * period_ns);
+  EXPECT_NEAR(static_cast<double>(next->next_ns - ns_per_s), 10.0 * period_ns, 2);
   EXPECT_EQ(next->period_ns, period_ns);
-  EXPECT_EQ(model.next_after(ns_per_s + 6 * period_ns + 5)->next_ns, ns_per_s + 7 * period_ns);
+  EXPECT_NEAR(static_cast<double>(model.next_after(ns_per_s + 12 * period_ns + 5)->next_ns - ns_per_s),
+              13.0 * period_ns, 2);
 }
 
+TEST(RefreshModel, TheNextRefreshIsAlwaysAhead) {
+  RefreshModel model;
+  observe(model, 0, 100);
+  for (std::int64_t at_ns = ns_per_s + 99 * period_ns; at_ns < ns_per_s + 104 * period_ns; at_ns += 12'345) {
+    const auto next = model.next_after(at_ns);
+    ASSERT_TRUE(next);
+    ASSERT_GT(next->next_ns, at_ns);
+    ASSERT_LE(next->next_ns, at_ns + period_ns + 2);
+  }
+}
+
+/// A server that notices refreshes up to 5 ms late, as one without a screen does on a busy machine.
 TEST(RefreshModel, EvensOutTheNoiseOfItsObservations) {
   RefreshModel model;
-  for (int i = 0; i < 100; ++i) {
-    model.observe(ns_per_s + i * period_ns + (i % 3) * 20 * ns_per_us, static_cast<std::uint64_t>(i));
+  for (int i = 0; i < 128; ++i) {
+    model.observe(ns_per_s + i * period_ns + (i * 7919 % 50) * 100 * ns_per_us, static_cast<std::uint64_t>(i));
   }
-  EXPECT_NEAR(static_cast<double>(model.next_after(ns_per_s + 99 * period_ns + 1)->period_ns), 16'666'667, 2'000);
+  const auto next = model.next_after(ns_per_s + 128 * period_ns);
+  EXPECT_NEAR(static_cast<double>(next->period_ns), 16'666'667, 16'667);  // 0.1 %
 }
 
 TEST(RefreshModel, ForgetsAfterASecond) {
   RefreshModel model;
-  model.observe(ns_per_s, 60);
-  model.observe(ns_per_s + period_ns, 61);
-  EXPECT_TRUE(model.next_after(ns_per_s + period_ns + RefreshModel::longest_memory_ns));
-  EXPECT_FALSE(model.next_after(ns_per_s + period_ns + RefreshModel::longest_memory_ns + 1));
+  observe(model, 0, 5);
+  EXPECT_TRUE(model.next_after(ns_per_s + 4 * period_ns + RefreshModel::longest_memory_ns));
+  EXPECT_FALSE(model.next_after(ns_per_s + 4 * period_ns + RefreshModel::longest_memory_ns + 1));
 }
 
-/// A server that answers nonsense, or that was moved to another screen.
+TEST(RefreshModel, TwoAnswersAboutOneRefreshAreOne) {
+  RefreshModel model;
+  observe(model, 0, 5);
+  model.observe(ns_per_s + 4 * period_ns + 100, 4);
+  EXPECT_TRUE(model.next_after(ns_per_s + 5 * period_ns));
+}
+
+/// A server that answers nonsense, or a window on another screen.
 TEST(RefreshModel, BeginsAnewWhereObservationsContradictEachOther) {
   RefreshModel model;
-  model.observe(ns_per_s, 60);
-  model.observe(ns_per_s + period_ns, 61);
-  model.observe(ns_per_s + 2 * period_ns, 5);
-  EXPECT_FALSE(model.next_after(ns_per_s + 2 * period_ns)) << "the count went back";
-  model.observe(ns_per_s + 2 * period_ns + 10, 6);
-  EXPECT_FALSE(model.next_after(ns_per_s + 2 * period_ns + 10)) << "a period of 10 ns";
-  model.observe(ns_per_s + 3 * period_ns + 10, 7);
-  EXPECT_TRUE(model.next_after(ns_per_s + 3 * period_ns + 11));
+  observe(model, 10, 20);
+  model.observe(ns_per_s + 20 * period_ns, 5);
+  EXPECT_FALSE(model.next_after(ns_per_s + 20 * period_ns)) << "the count went back";
+  RefreshModel too_fast;
+  for (int i = 0; i < 10; ++i) {
+    too_fast.observe(ns_per_s + i * 10, static_cast<std::uint64_t>(i));
+  }
+  EXPECT_FALSE(too_fast.next_after(ns_per_s + 100));
+}
+
+TEST(RefreshModel, FollowsAnotherRateSoon) {
+  RefreshModel model;
+  observe(model, 0, 200);
+  const std::int64_t changed_ns = ns_per_s + 199 * period_ns;
+  for (int i = 1; i < 60; ++i) {
+    model.observe(changed_ns + i * period_ns / 2, static_cast<std::uint64_t>(199 + i));
+  }
+  EXPECT_NEAR(static_cast<double>(model.next_after(changed_ns + 60 * period_ns / 2)->period_ns), period_ns / 2.0, 1e3);
 }
 
 class RefreshScheduleTest : public testing::Test {
@@ -87,7 +126,7 @@ TEST_F(RefreshScheduleTest, ChoosesOnceForEachRefresh) {
   cost(3 * ns_per_ms);
   const std::int64_t choice = choice_ns(10 * period_ns + 1);
   ASSERT_LE(choice_ns(choice), choice);
-  schedule_.chosen();
+  schedule_.choice_made();
   EXPECT_EQ(choice_ns(choice + ns_per_ms), 12 * period_ns - 4 * ns_per_ms);
 }
 
@@ -125,7 +164,7 @@ TEST_F(RefreshScheduleTest, OneChoiceForEveryRefreshOfAMinute) {
       ASSERT_EQ(target - last_target, period_ns) << i;
     }
     last_target = target;
-    schedule_.chosen();
+    schedule_.choice_made();
     now_ns = target + 10 * ns_per_us;  // a swap that waits for the refresh
   }
 }

@@ -398,6 +398,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     check_memory(epoch);
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
+    ring_slots_ = epoch.ring_slots;
     format_ = epoch.format;
     pending_ready_ = ReadyMessage{.number = epoch.number,
                                   .ring_slots = epoch.ring_slots,

@@ -87,6 +87,8 @@ class ViewerSession {
   [[nodiscard]] const std::string& source_file() const noexcept { return source_file_; }
   /// The newest announced epoch; 0 before the first.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
+  /// Of that epoch.
+  [[nodiscard]] std::uint32_t ring_slots() const noexcept { return ring_slots_; }
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
   [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
 
@@ -132,6 +134,7 @@ class ViewerSession {
   std::string source_file_;
   std::string cadence_refusal_;
   std::uint32_t epoch_ = 0;
+  std::uint32_t ring_slots_ = 0;
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
