@@ -50,9 +50,11 @@ std::string not_a_picture(const FrameLayout& layout) {
 
 }  // namespace
 
-Drawing::Drawing(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options)
+Drawing::Drawing(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
+                 const DrawingOptions& options)
     : surface_(surface),
       statistics_(statistics),
+      frame_times_(frame_times),
       clock_(clock),
       started_ns_(clock.now_ns()),
       layer_(options.verify, statistics, options.quality),
@@ -201,7 +203,7 @@ void Drawing::show(ReceivedFrame frame) {
     check_unseen(frame, statistics_);
     return;
   }
-  const FrameTimes sender = frame.header().times;
+  const FrameHeader header = frame.header();
   ShownTimes here{.received_ns = frame.received_ns(), .selected_ns = clock_.now_ns()};
   upload(std::move(frame));
   here.uploaded_ns = clock_.now_ns();
@@ -215,8 +217,9 @@ void Drawing::show(ReceivedFrame frame) {
   refreshes_.drawn(presented->drawn_ns - here.selected_ns);
   layer_.release_finished();
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
-  in_hand.shown(sender, here, offset_ns);
-  composition_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
+  in_hand.shown(header.times, here, offset_ns);
+  frame_times_.frame_shown(header, here, offset_ns);
+  composition_.frame_shown(here.shown_ns + offset_ns - header.times.completed_ns);
   plan_next_redraw(0);
 }
 

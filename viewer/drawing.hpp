@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "viewer/cadence_control.hpp"
 #include "viewer/composition.hpp"
+#include "viewer/frame_times_file.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/refresh_schedule.hpp"
@@ -31,7 +32,8 @@ struct DrawingOptions {
 class Drawing {
  public:
   /// The arguments outlive it. Throws Error if OpenGL cannot do what is needed.
-  Drawing(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options);
+  Drawing(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
+          const DrawingOptions& options);
 
   /// The stream to draw; it outlives this object.
   void show(ViewedStream& stream) noexcept { stream_ = &stream; }
@@ -85,6 +87,7 @@ class Drawing {
 
   Surface& surface_;
   Statistics& statistics_;
+  FrameTimesFile& frame_times_;
   const Clock& clock_;
   const std::int64_t started_ns_;
   Layer layer_;

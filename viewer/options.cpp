@@ -45,6 +45,7 @@ struct RawOptions {
   std::string monitor;
   std::string output;
   std::string screenshot;
+  std::string frame_times;
   std::string delivery;
   std::string retry;
   std::string pull_interval;
@@ -79,6 +80,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--screenshot", raw.screenshot,
                  "at the end, write the last picture shown; write nothing if no frame came")
       ->type_name("FILE.png");
+  app.add_option("--frame-times", raw.frame_times,
+                 "at the end, write when each shown frame was begun, sent, received and shown; the last 216000 frames")
+      ->type_name("FILE.csv");
   app.add_option(
          "--delivery", raw.delivery,
          "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
@@ -286,6 +290,7 @@ ViewerOptions read(const RawOptions& raw) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
                        "; screenshots are PNG files, so the name ends in .png");
   }
+  options.frame_times_file = given(raw.frame_times);
   options.verify = raw.verify;
   return options;
 }

@@ -23,6 +23,7 @@ struct ViewerOptions {
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
+  std::optional<std::string> frame_times_file;
   std::optional<Quality> quality;    // empty: good, if a GPU draws
   bool is_paced = false;             // frames are shown by their presentation time
   bool asks_cadence = false;         // tells the sender when to render

@@ -31,6 +31,9 @@ ViewerOptions checked(ViewerOptions options) {
   if (options.screenshot_file) {
     require_writable(*options.screenshot_file, "--screenshot");
   }
+  if (options.frame_times_file) {
+    require_writable(*options.frame_times_file, "--frame-times");
+  }
   if (options.common.stats_file) {
     require_writable(*options.common.stats_file, "--stats");
   }
@@ -54,10 +57,11 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       interruption_(interruption),
       log_(log),
       started_ns_(clock_.now_ns()),
+      frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
       recorder_(options_.output_file, clock_, log, interruption, statistics_, [this] { surface_->wake(); }) {
   const auto wake_main = [this] { surface_->wake(); };
-  renderer_.emplace(*surface_, statistics_, clock_,
+  renderer_.emplace(*surface_, statistics_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
                                    .asks_cadence = options_.asks_cadence,
                                    .verify = options_.verify,
@@ -250,6 +254,7 @@ ExitStatus Program::finish() {
   } else if (options_.screenshot_file) {
     log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
   }
+  attempt([&] { save_frame_times(); });
   if (options_.common.stats_file) {
     attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report())); });
   }
@@ -267,6 +272,13 @@ void Program::release_frames() {
   is_blocked_ = !renderer_->release(clock_.now_ns() + timeout_ns, timeout_ns);
   if (stream_->queue().abandon()) {
     log_.warning("the window system has not shown the last picture within a second");
+  }
+}
+
+void Program::save_frame_times() {
+  if (const std::uint64_t dropped = frame_times_.write(); dropped > 0) {
+    log_.warning("--frame-times keeps " + std::to_string(FrameTimesFile::most_frames) + " frames; the first " +
+                 std::to_string(dropped) + " are not in the file");
   }
 }
 

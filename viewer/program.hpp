@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
+#include "viewer/frame_times_file.hpp"
 #include "viewer/options.hpp"
 #include "viewer/recorder.hpp"
 #include "viewer/renderer.hpp"
@@ -53,6 +54,7 @@ class Program {
   [[nodiscard]] ViewerReport report() const;
   ExitStatus finish();
   void release_frames();
+  void save_frame_times();
   void save_last_picture();
 
   const ViewerOptions options_;
@@ -61,6 +63,7 @@ class Program {
   const SystemClock clock_;
   const std::int64_t started_ns_;
   Statistics statistics_;
+  FrameTimesFile frame_times_;
   std::unique_ptr<Surface> surface_;
   Recorder recorder_;
   std::optional<Renderer> renderer_;

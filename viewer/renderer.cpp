@@ -16,9 +16,14 @@ constexpr std::int64_t blocked_poll_ns = 20 * ns_per_ms;
 
 }  // namespace
 
-Renderer::Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options,
-                   std::function<void()> on_news)
-    : surface_(surface), statistics_(statistics), clock_(clock), options_(options), on_news_(std::move(on_news)) {
+Renderer::Renderer(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
+                   const DrawingOptions& options, std::function<void()> on_news)
+    : surface_(surface),
+      statistics_(statistics),
+      frame_times_(frame_times),
+      clock_(clock),
+      options_(options),
+      on_news_(std::move(on_news)) {
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return phase_ != Phase::starting; });
@@ -126,7 +131,7 @@ void Renderer::run() noexcept {
 }
 
 void Renderer::run_attached() {
-  Drawing drawing(surface_, statistics_, clock_, options_);
+  Drawing drawing(surface_, statistics_, frame_times_, clock_, options_);
   is_software_ = is_software_renderer();
   device_ = short_renderer();
   device_details_ = gl_renderer();

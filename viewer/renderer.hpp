@@ -27,11 +27,11 @@ namespace framewire {
 /// Every function here can be called meanwhile, but for the destructor.
 class Renderer {
  public:
-  /// Starts the thread, and waits until it can draw. `surface`, `statistics` and `clock` outlive it. `on_news` is
-  /// called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot do what is
-  /// needed.
-  Renderer(Surface& surface, Statistics& statistics, const Clock& clock, const DrawingOptions& options,
-           std::function<void()> on_news);
+  /// Starts the thread, and waits until it can draw. `surface`, `statistics`, `frame_times` and `clock` outlive it.
+  /// `on_news` is called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot
+  /// do what is needed.
+  Renderer(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
+           const DrawingOptions& options, std::function<void()> on_news);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
   /// Waits for the end of the thread.
@@ -114,6 +114,7 @@ class Renderer {
 
   Surface& surface_;
   Statistics& statistics_;
+  FrameTimesFile& frame_times_;
   const Clock& clock_;
   const DrawingOptions options_;
   const std::function<void()> on_news_;
