@@ -41,8 +41,7 @@ const char* name(UploadMethod method) noexcept;
 /// and 4:2:2 is interpolated linearly, sited by FrameView::chroma_location. Used on the context's thread.
 class FrameTexture {
  public:
-  /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method, and
-  /// ShaderError if the shaders do not compile.
+  /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method.
   explicit FrameTexture(std::optional<UploadMethod> wanted = {});
   FrameTexture(const FrameTexture&) = delete;
   FrameTexture& operator=(const FrameTexture&) = delete;

@@ -151,7 +151,8 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
   const auto black = HostBlock::create_private("the first picture", format.layout.size_bytes);
   if (texture_.upload({.layout = format.layout,
                        .colour = format.colour,
-                       .payload = black->bytes().first(format.layout.size_bytes)})) {
+                       .payload = black->bytes().first(format.layout.size_bytes),
+                       .chroma_location = format.chroma_location})) {
     format_ = format.layout.format;
     colour_ = format.colour;
     calm_size_.reset();

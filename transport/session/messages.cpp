@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/json_fields.hpp"
+#include "transport/session/message_fields.hpp"
 
 namespace framewire {
 
@@ -15,51 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_text_bytes = 4096;
 constexpr std::size_t max_streams = 64;
-
-Error wrong_field(const json& message, const std::string& field) {
-  return Error::failed("the peer's " + quote(message_type(message)) + " message has no usable '" + field + "'");
-}
-
-/// Every text may be shown on a terminal, even names, roles and programs; so it is made printable.
-std::string text_field(const json& message, const std::string& field) {
-  const std::string* text = find_text(message, field, max_text_bytes);
-  if (text == nullptr) {
-    throw wrong_field(message, field);
-  }
-  return printable(*text);
-}
-
-/// The peer's reason for users.
-std::string reason_field(const json& message, const std::string& field) {
-  constexpr std::size_t longest = 1000;
-  const std::string reason = printable(text_field(message, field), longest);
-  return reason.empty() ? "the peer does not say why" : reason;
-}
-
-std::string optional_text_field(const json& message, const std::string& field) {
-  return message.contains(field) ? text_field(message, field) : std::string();
-}
-
-template <typename Number>
-Number number_field(const json& message, const std::string& field) {
-  if (const auto value = find_unsigned(message, field); value && std::in_range<Number>(*value)) {
-    return static_cast<Number>(*value);
-  }
-  if (const auto value = find_signed(message, field); value && std::in_range<Number>(*value)) {
-    return static_cast<Number>(*value);
-  }
-  throw wrong_field(message, field);
-}
-
-const json& array_field(const json& message, const std::string& field, std::size_t most) {
-  const json* found = find_array(message, field, most);
-  if (found == nullptr) {
-    throw wrong_field(message, field);
-  }
-  return *found;
-}
 
 LinkKind link_field(const json& message, const std::string& field) {
   const auto kind = link_kind_from_wire(text_field(message, field));
