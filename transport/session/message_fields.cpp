@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "transport/session/messages.hpp"
 
-namespace framewire {
+namespace framewire::message_fields {
 
 using nlohmann::json;
 
@@ -40,4 +40,4 @@ const json& array_field(const json& message, const std::string& field, std::size
   return *found;
 }
 
-}  // namespace framewire
+}  // namespace framewire::message_fields

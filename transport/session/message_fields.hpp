@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "transport/json_fields.hpp"
 
-namespace framewire {
+namespace framewire::message_fields {
 
 Error wrong_field(const nlohmann::json& message, const std::string& field);
 
@@ -35,4 +35,4 @@ Number number_field(const nlohmann::json& message, const std::string& field) {
 /// An array of `most` entries at most. It lives as long as the message.
 const nlohmann::json& array_field(const nlohmann::json& message, const std::string& field, std::size_t most);
 
-}  // namespace framewire
+}  // namespace framewire::message_fields

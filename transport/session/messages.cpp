@@ -14,6 +14,12 @@ namespace framewire {
 
 namespace {
 
+using message_fields::array_field;
+using message_fields::number_field;
+using message_fields::optional_text_field;
+using message_fields::reason_field;
+using message_fields::text_field;
+using message_fields::wrong_field;
 using nlohmann::json;
 
 constexpr std::size_t max_streams = 64;
