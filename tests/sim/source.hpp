@@ -131,7 +131,7 @@ class Source {
       }
       write_test_lines(slot->bytes(), number);
       FrameInfo info{.pts_ns = pts_of(number), .user_tag = number, .has_test_pattern = true};
-      if (plan_.sends_files && stream_.supports_sendfile()) {
+      if (plan_.sends_files && !is_cut_ && stream_.supports_sendfile()) {
         info.file = move_to_file(slot->bytes());
       }
       if (plan_.files_are_cut && number > 5 && world_.chance(20)) {
@@ -161,8 +161,12 @@ class Source {
     return {.fd = file_.get(), .offset_bytes = offset_bytes};
   }
 
-  /// Frames that were not sent yet may be beyond its end now.
-  void cut_file() { EXPECT_EQ(::ftruncate(file_.get(), static_cast<off_t>(world_.below(file_bytes_ + 1))), 0); }
+  /// Frames that were not sent yet may be beyond its end now. No more are written to it: they would fill the place of
+  /// such frames with zeros, which nobody can tell from what was there.
+  void cut_file() {
+    EXPECT_EQ(::ftruncate(file_.get(), static_cast<off_t>(world_.below(file_bytes_ + 1))), 0);
+    is_cut_ = true;
+  }
 
   /// In any order, each filled just before it is published. What the frame before left in the slot is torn.
   void produce_in_slices(ClaimedSlot slot, std::uint64_t number) {
@@ -253,6 +257,7 @@ class Source {
   std::int64_t finished_ns_ = INT64_MAX;
   FileDescriptor file_{::memfd_create("frames", MFD_CLOEXEC)};
   std::uint64_t file_bytes_ = 0;
+  bool is_cut_ = false;
   std::vector<std::thread> threads_;
 };
 
