@@ -359,9 +359,7 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
     EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
     EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
     // A sender that dials says why to itself only.
-    const std::string reason = options_.stream == "another"             ? "another"
-                               : options_.endpoint.pull_interval_ns > 0 ? "pull"
-                                                                        : "key";
+    const std::string reason = plan_.has_key ? "key" : options_.stream == "another" ? "another" : "pull";
     EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
     return;
   }
