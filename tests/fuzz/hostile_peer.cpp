@@ -135,6 +135,20 @@ std::string HostilePeer::make_epoch(Input& input) const {
   return to_json(EpochMessage{number, {.layout = layout, .colour = {}}, layout.size_bytes, slots}).dump();
 }
 
+/// A period and a shift: usual ones, or the limits of numbers.
+std::string HostilePeer::make_cadence(Input& input) const {
+  if (role_ == PeerRole::sender) {
+    return no_cadence("no\x1b[2J").dump();
+  }
+  constexpr std::array limits = {std::int64_t{0}, std::int64_t{-1}, INT64_MIN, INT64_MAX};
+  const auto value = [&](std::int64_t usual_ns) {
+    const auto how = input.take<std::uint8_t>();
+    return how < 0xe0 ? usual_ns + (how - 0x70) * std::int64_t{10'000} : limits.at(how % limits.size());
+  };
+  const std::int64_t period_ns = value(usual_cadence_ns);
+  return to_json(CadenceRequest{.period_ns = period_ns, .shift_ns = value(0)}).dump();
+}
+
 /// Of an epoch, for a slot, with a payload of some length, perhaps less than it says, and a slice.
 std::string HostilePeer::make_frame(Input& input) const {
   FrameHeader header;
@@ -182,6 +196,9 @@ void HostilePeer::send_template(Step step, Input& input) {
       break;
     case Step::clock:
       send_message(to_json(ClockMessage{.viewer_ns = input.take<std::uint8_t>(), .sender_ns = 5}).dump());
+      break;
+    case Step::cadence:
+      send_message(make_cadence(input));
       break;
     case Step::bye:
       send_message(

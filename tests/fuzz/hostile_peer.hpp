@@ -18,6 +18,9 @@ namespace framewire::fuzz {
 
 enum class PeerRole { viewer, sender };
 
+/// From frame to frame of a source that a hostile viewer may ask for other times.
+inline constexpr std::int64_t usual_cadence_ns = 16'666'667;
+
 /// What one byte of the input means. The arguments follow it.
 enum class Step : std::uint8_t {
   raw_control,   // 1 byte of length, bytes: sent on the control channel as they are
@@ -37,6 +40,7 @@ enum class Step : std::uint8_t {
   refuse,        //
   hang_up_data,  //
   end_control,   // sends nothing more on the control channel
+  cadence,       // viewer: 2 bytes, see make_cadence(); sender: no_cadence
   count
 };
 
@@ -59,6 +63,7 @@ class HostilePeer {
   void learn_from(const nlohmann::json& message);
   [[nodiscard]] std::string make_offer(std::uint8_t how) const;
   [[nodiscard]] std::string make_epoch(Input& input) const;
+  [[nodiscard]] std::string make_cadence(Input& input) const;
   [[nodiscard]] std::string make_frame(Input& input) const;
 
   std::uint16_t port_;

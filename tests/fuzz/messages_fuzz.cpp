@@ -59,6 +59,14 @@ void check_description(const LinkDescription& description) {
   });
 }
 
+void check_refused_cadence(const json& message) {
+  succeeds([&] {
+    const std::string text = read_no_cadence(message);
+    require_printable(text);
+    require(!text.empty(), "a refusal says something");
+  });
+}
+
 StreamFormat picture() {
   return {packed_layout(PixelFormat::p010le, 3840, 2160),
           {ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020},
@@ -93,6 +101,10 @@ std::vector<std::string> seeds() {
       to_json(EpochMessage{1, {.layout = bytes_layout(65536), .colour = {}}, 65536, 3}),
       to_json(ReadyMessage{5, 3, R"({"address":"0","keys":[1,2]})"}),
       to_json(ClockMessage{.viewer_ns = 1, .sender_ns = -1}),
+      to_json(CadenceRequest{.period_ns = 16'683'333, .shift_ns = -3'000'000}),
+      to_json(CadenceRequest{.period_ns = INT64_MIN, .shift_ns = INT64_MAX}),
+      no_cadence("another viewer has asked"),
+      no_cadence("\x1b[2J"),
       to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}),
       refusal("no room")};
   std::vector<std::string> texts;
@@ -192,6 +204,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(message, read_ready);
   check(message, read_clock);
   check(message, read_bye);
+  check(message, read_cadence);
+  fuzz::check_refused_cadence(message);
   for (const LinkKind link : links_best_first()) {
     check(message, [&](const nlohmann::json& read) { return read_connect(read, link); });
   }

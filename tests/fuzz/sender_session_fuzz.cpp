@@ -2,6 +2,7 @@
 // says. When the peer has closed, the session must end.
 //
 // Input: one byte of settings, then the peer's steps (hostile_peer.hpp).
+#include <cstdlib>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -14,10 +15,19 @@ namespace {
 
 constexpr std::size_t max_steps = 24;
 
+/// What a viewer asks for, whatever that is, a source can follow.
+void follow_cadence(SourceCadence& cadence) {
+  if (const auto change = cadence.take_change()) {
+    require(std::abs(change->period_ns - usual_cadence_ns) <= usual_cadence_ns / 50, "a period is near the source's");
+    require(std::abs(change->shift_ns) <= usual_cadence_ns, "a shift is at most a period");
+  }
+}
+
 void produce(Stream& stream) {
   std::uint64_t produced = 0;
   stream.begin_epoch({.layout = bytes_layout(9000), .colour = {}});
   while (auto slot = stream.claim()) {
+    follow_cadence(stream.cadence());
     if (produced % 3 == 0) {
       stream.publish(std::move(*slot), {.layout = {}});
     } else if (auto frame = stream.begin_frame(std::move(*slot), {.layout = {}}, 2)) {
@@ -38,6 +48,9 @@ void check(std::uint8_t settings, Input& input) {
   TerminalLog log(to, "fuzz", true);
   Stream stream(StreamOptions{
       .name = "test", .delivery = (settings & 1) != 0 ? Delivery::every : Delivery::latest, .max_frames = 1000});
+  if ((settings & 8) != 0) {
+    stream.cadence().offer(usual_cadence_ns);
+  }
   EndpointOptions listening;
   listening.listen = HostPort{"127.0.0.1", 0};
   listening.encrypt = (settings & 2) != 0;
@@ -76,6 +89,10 @@ std::vector<std::string> seeds() {
   const std::string zero(1, '\0');
   return {zero + watched + step(Step::bye),
           "\1" + watched + credit + credit,
+          "\x8" + watched + step(Step::cadence, "\x70\x90") + step(Step::cadence, "\x7f\xe2") + credit +
+              step(Step::cadence, "\xe3\xe3") + step(Step::clock, "x") + step(Step::bye),
+          zero + joined + step(Step::cadence, "\x70\x70") + ready +
+              step(Step::message, "{\"type\":\"cadence\",\"period_ns\":1e30,\"shift_ns\":\"x\"}\n"),
           zero + joined + step(Step::hang_up_data) + ready,
           zero + step(Step::hello) + step(Step::choose, "\1") + step(Step::open_data, "\1") +
               step(Step::raw_data, "\4FWLL"),

@@ -54,6 +54,9 @@ void check(std::uint8_t settings, Input& input) {
     for (std::size_t steps = 0; steps < max_steps && !input.is_empty(); ++steps) {
       peer.take_step(input);
       take_frames(subscriber, keeps, kept);
+      if ((settings & 16) != 0) {
+        subscriber.ask_cadence({.period_ns = usual_cadence_ns, .shift_ns = INT64_MAX});
+      }
     }
   });
   // The fuzzer ends a run that takes 20 s.
@@ -62,6 +65,7 @@ void check(std::uint8_t settings, Input& input) {
     subscriber.wait(monotonic_ns() + 10 * ns_per_ms);
   }
   require_printable(subscriber.status().message);
+  require_printable(subscriber.status().cadence_refusal);
   if (is_verbose()) {
     std::fprintf(stderr, "%s %s\n", subscriber.status().start_line.c_str(), subscriber.status().message.c_str());
   }
@@ -88,6 +92,8 @@ std::vector<std::string> seeds() {
       zero + watched + step(Step::bye),
       zero + joined + step(Step::epoch, "\1\3\x94") + step(Step::frame, std::string("\0\1\0\x94\0\0", 6)),
       "\1" + watched + watched,
+      "\x10" + watched + step(Step::cadence) + frame(0, 1) + step(Step::cadence) + step(Step::bye),
+      zero + joined + epoch + step(Step::message, "{\"type\":\"no_cadence\",\"text\":7}\n"),
       zero + joined + epoch + step(Step::frame, std::string("\0\1\0\4\4\0", 6)) +
           step(Step::frame, std::string("\0\1\0\4\5\0", 6)),
       zero + joined + epoch + step(Step::epoch, "\2\2\5") + step(Step::frame, std::string("\0\2\0\5\0\1", 6)) +

@@ -37,6 +37,44 @@ TEST(TickClock, ATickIsDueAtItsOwnTime) {
   }
 }
 
+TEST(TickClock, TimesGoOnEvenlyWhenThePeriodChanges) {
+  TickClock clock(50, start_ns);
+  const std::int64_t before_ns = clock.due_ns(100);
+  clock.change(100, 21 * ns_per_ms, 0);
+  EXPECT_EQ(clock.due_ns(100), before_ns);
+  EXPECT_EQ(clock.due_ns(101), before_ns + 21 * ns_per_ms);
+  EXPECT_EQ(clock.offset_ns(103), 2 * ns_per_s + 63 * ns_per_ms);
+  clock.change(103, 20 * ns_per_ms, 0);
+  EXPECT_EQ(clock.offset_ns(104), 2 * ns_per_s + 83 * ns_per_ms);
+}
+
+TEST(TickClock, AShiftMovesWhenTicksAreDueAndNotTheAnimation) {
+  for (const std::int64_t shift_ns : {3 * ns_per_ms, -3 * ns_per_ms}) {
+    TickClock clock(50, start_ns);
+    clock.change(10, 20 * ns_per_ms, shift_ns);
+    EXPECT_EQ(clock.offset_ns(11), 220 * ns_per_ms);
+    EXPECT_EQ(clock.due_ns(11), start_ns + 220 * ns_per_ms + shift_ns);
+    clock.change(11, 20 * ns_per_ms, shift_ns);
+    EXPECT_EQ(clock.offset_ns(12), 240 * ns_per_ms);
+    EXPECT_EQ(clock.due_ns(12), start_ns + 240 * ns_per_ms + 2 * shift_ns) << "shifts add up";
+  }
+}
+
+TEST(TickClock, WhoIsInTimeGetsEveryTickAlsoAfterAChange) {
+  TickClock clock(60, start_ns);
+  std::int64_t tick = 0;
+  for (int i = 1; i < 3000; ++i) {
+    if (i % 10 == 0) {
+      clock.change(tick, 16'666'667 + i % 7 * 1000, (i % 3 - 1) * 16 * ns_per_ms);
+    }
+    EXPECT_EQ(clock.next(tick, clock.due_ns(tick)), i);
+    EXPECT_EQ(clock.next(tick, start_ns - ns_per_s), i) << "however early it comes";
+    tick = clock.next(tick, clock.due_ns(tick + 1));
+    ASSERT_EQ(tick, i);
+  }
+  EXPECT_EQ(clock.next(tick, clock.due_ns(tick + 9)), tick + 9) << "who is late skips ticks";
+}
+
 TEST(TickClock, ErrorsDoNotAddUp) {
   const TickClock clock(60, start_ns);
   EXPECT_EQ(clock.due_ns(60LL * 3600 * 24), start_ns + ns_per_s * 24 * 3600);

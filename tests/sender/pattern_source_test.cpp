@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <vector>
+
 #include "frame/test_pattern.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/sender/media_viewer.hpp"
 
 namespace framewire {
@@ -154,6 +160,87 @@ TEST(Pattern, InRealTimeNoFrameIsEarly) {
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_GE(shown.frames.at(i).header.times.completed_ns - start_ns, static_cast<std::int64_t>(i) * 10 * ns_per_ms);
   }
+}
+
+/// A source of 100 frames per second, whose frames a viewer takes until stop().
+class PatternAtACadence : public testing::Test {
+ protected:
+  PatternAtACadence() : stream_(at_every()), source_(in_real_time()) {
+    thread_ = std::thread([this] {
+      source_.run(stream_);
+      stream_.finish();
+    });
+  }
+  ~PatternAtACadence() override { stop(); }
+
+  void watch() { viewer_.emplace(stream_, false); }
+  void ask(const CadenceRequest& request) {
+    EXPECT_TRUE(eventually([&] { return stream_.cadence().ask(this, request).empty(); })) << "it offers none";
+  }
+  void await_frames(std::uint64_t more) {
+    const std::uint64_t enough = stream_.frames_produced() + more;
+    EXPECT_TRUE(eventually([&] { return stream_.frames_produced() >= enough; }));
+  }
+  /// Returns the presentation times of all frames.
+  std::vector<std::int64_t> stop() {
+    stream_.stop();
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+    std::vector<std::int64_t> times_ns;
+    if (viewer_) {
+      viewer_->wait();
+      for (const SeenFrame& frame : viewer_->frames()) {
+        times_ns.push_back(frame.header.pts_ns);
+      }
+    }
+    return times_ns;
+  }
+
+ private:
+  static StreamOptions at_every() {
+    StreamOptions options;
+    options.delivery = Delivery::every;
+    return options;
+  }
+  static SourceOptions in_real_time() {
+    SourceOptions options = options_for("pattern", PixelFormat::gray8, 16, 16);
+    options.frames_per_s = 100;
+    options.realtime = true;
+    return options;
+  }
+
+  Stream stream_;
+  PatternSource source_;
+  std::optional<TestViewer> viewer_;
+  std::thread thread_;
+};
+
+TEST_F(PatternAtACadence, AShiftDoesNotMovePresentationTimes) {
+  ask({.period_ns = 10'100'000, .shift_ns = 3 * ns_per_ms});
+  watch();
+  await_frames(5);
+  const std::vector<std::int64_t> times_ns = stop();
+  ASSERT_GE(times_ns.size(), 5U);
+  for (std::size_t i = 0; i < times_ns.size(); ++i) {
+    EXPECT_EQ(times_ns.at(i), static_cast<std::int64_t>(i) * 10'100'000);
+  }
+}
+
+TEST_F(PatternAtACadence, TimesGoOnEvenlyWhenThePeriodChanges) {
+  watch();
+  await_frames(5);
+  ask({.period_ns = 10'100'000, .shift_ns = -10 * ns_per_ms});
+  await_frames(5);
+  const std::vector<std::int64_t> times_ns = stop();
+  ASSERT_GE(times_ns.size(), 10U);
+  std::int64_t period_ns = 10 * ns_per_ms;
+  for (std::size_t i = 1; i < times_ns.size(); ++i) {
+    const std::int64_t step_ns = times_ns.at(i) - times_ns.at(i - 1);
+    period_ns = std::max(step_ns, period_ns);
+    EXPECT_EQ(step_ns, period_ns) << "frame " << i;
+  }
+  EXPECT_EQ(period_ns, 10'100'000);
 }
 
 TEST(Pattern, UnknownKindsAreRefused) {

@@ -17,6 +17,8 @@ inline constexpr std::int64_t prompt_ns = 45 * ns_per_ms;
 inline constexpr std::uint16_t first_port = 5290;
 inline constexpr std::uint64_t large_frame_bytes = 1'000'000;
 inline constexpr std::int64_t time_limit_ns = 60 * ns_per_ms;
+/// Of a source that offers one.
+inline constexpr std::int64_t cadence_period_ns = 2 * ns_per_ms;
 
 /// The world draws it. Faults of the world are in no way the peers' own.
 struct Plan {
@@ -61,6 +63,8 @@ struct Plan {
     is_short_of_memory = largest_frame_bytes % 8 == 3;
     is_interrupted = frames % 10 == 7 && largest_frame_bytes % 2 == 0;
     accepting_fails = faults_per_thousand % 3 == 1;
+    offers_cadence = frames % 2 == 0;
+    viewers_ask_cadence = largest_frame_bytes % 3 == 0;
     if (largest_frame_bytes % 25 == 5 && !files_are_cut) {
       largest_frame_bytes = 3 * large_frame_bytes;
       frames = std::min(frames, std::uint64_t{8});
@@ -120,6 +124,8 @@ struct Plan {
   bool is_short_of_memory;    // the kernel takes a part of what is sent, however short that is
   bool is_interrupted;        // the sender's program is
   bool accepting_fails;       // for a while
+  bool offers_cadence;        // sources can render at other times
+  bool viewers_ask_cadence;   // at times, also for what there is not
   bool stretches_timeouts;
 };
 

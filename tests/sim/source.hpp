@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ class Source {
   /// Every viewer that is to watch has been added.
   void start() {
     running_ = plan_.source_threads;
+    if (plan_.offers_cadence) {
+      stream_.cadence().offer(cadence_period_ns);
+    }
     for (std::uint64_t i = 0; i < plan_.source_threads; ++i) {
       threads_.emplace_back([this, begins_epochs = i == 0] { run(begins_epochs); });
     }
@@ -198,8 +202,17 @@ class Source {
   }
 
   void rest() {
+    follow_cadence();
     if (plan_.delivery == Delivery::latest) {
       stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(5'000'000)));
+    }
+  }
+
+  void follow_cadence() {
+    if (const auto change = stream_.cadence().take_change()) {
+      EXPECT_TRUE(plan_.offers_cadence && plan_.viewers_ask_cadence);
+      EXPECT_LE(std::abs(change->period_ns - cadence_period_ns), cadence_period_ns / 50);
+      EXPECT_LE(std::abs(change->shift_ns), cadence_period_ns);
     }
   }
 

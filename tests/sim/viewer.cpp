@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -125,6 +126,7 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
                                !plan_.is_undisturbed() && !plan_.is_interrupted && !is_refused_ && ++failures_ < 20;
       return tries_again ? Next::come_back : Next::end;
     }
+    ask_cadence(subscriber, session);
     wait(subscriber, session);
   }
 }
@@ -169,6 +171,21 @@ Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
     return Next::come_back;
   }
   return Next::watch;
+}
+
+/// For the source's own period, for one near it, or for what no source has.
+void Viewer::ask_cadence(Subscriber& subscriber, Session& session) {
+  if (!plan_.viewers_ask_cadence || !world_.chance(20)) {
+    return;
+  }
+  session.has_asked_cadence = true;
+  const std::array periods_ns = {
+      cadence_period_ns, cadence_period_ns + cadence_period_ns / 60, 2 * cadence_period_ns, std::int64_t{0}, INT64_MIN,
+      INT64_MAX};
+  const std::array shifts_ns = {std::int64_t{0}, cadence_period_ns / 4, -cadence_period_ns / 4, INT64_MAX, INT64_MIN};
+  const std::size_t period = world_.chance(70) ? world_.below(2) : world_.below(periods_ns.size());
+  subscriber.ask_cadence(
+      {.period_ns = periods_ns.at(period), .shift_ns = shifts_ns.at(world_.below(shifts_ns.size()))});
 }
 
 void Viewer::wait(Subscriber& subscriber, Session& session) {
@@ -263,6 +280,7 @@ void Viewer::check_status(const SubscriberStatus& status, Session& session) cons
   session.told_epochs = status.epochs_begun;
   const bool has_ended = status.state == SubscriberState::finished || status.state == SubscriberState::failed;
   EXPECT_TRUE(has_ended || status.exit_status == ExitStatus::ok);
+  check_cadence(status, session);
   if (status.state != SubscriberState::connected) {
     return;
   }
@@ -277,6 +295,15 @@ void Viewer::check_status(const SubscriberStatus& status, Session& session) cons
   }
   EXPECT_LT(status.connecting_since_ns, monotonic_ns());
   EXPECT_GE(status.connecting_since_ns, begun_ns_);
+}
+
+void Viewer::check_cadence(const SubscriberStatus& status, const Session& session) const {
+  const std::string& refusal = status.cadence_refusal;
+  EXPECT_TRUE(refusal.empty() || session.has_asked_cadence) << refusal;
+  const bool is_of_offer =
+      refusal.find("another viewer") != std::string::npos || refusal.find("too far") != std::string::npos;
+  const bool is_of_no_offer = refusal.find("times of its own") != std::string::npos;
+  EXPECT_TRUE(refusal.empty() || (plan_.offers_cadence ? is_of_offer : is_of_no_offer)) << refusal;
 }
 
 /// All processes have one clock here.
@@ -332,9 +359,7 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
     EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
     EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
     // A sender that dials says why to itself only.
-    const std::string reason = options_.stream == "another"             ? "another"
-                               : options_.endpoint.pull_interval_ns > 0 ? "pull"
-                                                                        : "key";
+    const std::string reason = plan_.has_key ? "key" : options_.stream == "another" ? "another" : "pull";
     EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
     return;
   }

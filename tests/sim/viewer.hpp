@@ -52,6 +52,7 @@ class Viewer {
     std::uint64_t told_epochs = 0;
     std::int64_t joined_ns = INT64_MAX;
     std::uint64_t idle_waits = 0;
+    bool has_asked_cadence = false;
   };
   enum class Next { watch, come_back, end };
 
@@ -61,6 +62,7 @@ class Viewer {
   Next watch(Subscriber& subscriber);
   Next take_frames(Subscriber& subscriber, Session& session);
   Next misbehave(Subscriber& subscriber, const Session& session);
+  void ask_cadence(Subscriber& subscriber, Session& session);
   void wait(Subscriber& subscriber, Session& session);
   void close(Subscriber& subscriber) const;
   void die();
@@ -72,6 +74,7 @@ class Viewer {
   void check_order(const ReceivedFrame& frame, Session& session) const;
   void check_status(const SubscriberStatus& status, Session& session) const;
   void check_start_line(const SubscriberStatus& status) const;
+  void check_cadence(const SubscriberStatus& status, const Session& session) const;
   void check_clock(const Subscriber::ClockOffset& clock) const;
   void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;

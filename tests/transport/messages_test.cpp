@@ -137,6 +137,43 @@ TEST(Messages, EveryWrongFieldIsRefused) {
   }
 }
 
+TEST(Messages, ARequestForACadenceComesBackAsItWent) {
+  for (const std::int64_t period_ns : {std::int64_t{0}, std::int64_t{16'683'333}, INT64_MAX, INT64_MIN}) {
+    for (const std::int64_t shift_ns : {std::int64_t{0}, std::int64_t{-3'000'000}, INT64_MAX, INT64_MIN}) {
+      const CadenceRequest request{.period_ns = period_ns, .shift_ns = shift_ns};
+      EXPECT_EQ(read_cadence(json::parse(to_json(request).dump())), request);
+    }
+  }
+  EXPECT_EQ(to_json(CadenceRequest{})["type"], "cadence");
+  EXPECT_EQ(read_no_cadence(no_cadence("another viewer has asked")), "another viewer has asked");
+  EXPECT_EQ(no_cadence("")["type"], "no_cadence");
+}
+
+TEST(Messages, AWrongCadenceIsRefused) {
+  const std::vector<json> nonsense = {nullptr,    "16683333",      1.5, true, json::array(), json::object(), 1e30,
+                                      UINT64_MAX, json::array({1})};
+  const json good = to_json(CadenceRequest{.period_ns = 16'683'333, .shift_ns = -1});
+  for (const std::string field : {"type", "period_ns", "shift_ns"}) {
+    json without = good;
+    without.erase(field);
+    EXPECT_THROW(read_cadence(without), Error) << field;
+    for (const json& wrong : nonsense) {
+      json changed = good;
+      changed[field] = wrong;
+      EXPECT_THROW(read_cadence(changed), Error) << field << " " << wrong.dump();
+    }
+  }
+  EXPECT_THROW(read_cadence(to_json(ClockMessage{})), Error);
+  EXPECT_THROW(read_cadence(no_cadence("no")), Error);
+  EXPECT_THROW(read_no_cadence(good), Error);
+  EXPECT_THROW(read_no_cadence({{"type", "no_cadence"}}), Error);
+  for (const json& wrong : nonsense) {
+    if (!wrong.is_string()) {
+      EXPECT_THROW(read_no_cadence({{"type", "no_cadence"}, {"text", wrong}}), Error) << wrong.dump();
+    }
+  }
+}
+
 TEST(Messages, AnOfferHasSoManyStreamsAndNoMore) {
   OfferMessage offer{.session = "00", .streams = {}, .links = {LinkKind::tcp}};
   for (std::uint32_t number = 0; number < 64; ++number) {
@@ -193,6 +230,7 @@ TEST(Messages, WhoGivesNoReasonIsQuotedWithoutOne) {
       EXPECT_STREQ(error.what(), "the peer does not say why");
     }
   }
+  EXPECT_EQ(read_no_cadence(no_cadence("")), "the peer does not say why");
 }
 
 /// A peer's texts must not control a terminal or begin a new line, wherever they are printed.
@@ -212,6 +250,7 @@ TEST(Messages, WordsOfAPeerArePrintable) {
   EXPECT_EQ(read_choose(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .why = evil})).why, shown);
   EXPECT_EQ(read_bye(to_json(ByeMessage{.reason = evil, .statistics = {}})).reason, shown);
   EXPECT_EQ(read_no_link(no_link(evil)), shown);
+  EXPECT_EQ(read_no_cadence(no_cadence(evil)), shown);
   try {
     read_offer({{"type", "offer"}, {"session", "00"}, {"streams", {{{"type", evil}}}}});
     FAIL();

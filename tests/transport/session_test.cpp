@@ -297,6 +297,52 @@ TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
   EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
 }
 
+constexpr std::int64_t own_period_ns = 16'683'333;
+
+TEST_P(Sessions, AViewerSaysWhenTheSourceRendersUntilItLeaves) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  SourceCadence& cadence = stream_->cadence();
+  cadence.offer(own_period_ns);
+  std::optional<CadenceRequest> change;
+  const auto has_change = [&] { return (change = cadence.take_change()).has_value(); };
+  Subscriber first(dialling(), log_);
+  Subscriber second(dialling(), log_);
+  ASSERT_EQ(take_all(first, 1), 1U);
+  ASSERT_EQ(take_all(second, 1), 1U);
+  const CadenceRequest request{.period_ns = 16'666'667, .shift_ns = -2 * ns_per_ms};
+  first.ask_cadence(request);
+  ASSERT_TRUE(eventually(has_change));
+  EXPECT_EQ(change, request);
+  second.ask_cadence(request);
+  ASSERT_TRUE(eventually([&] { return !second.status().cadence_refusal.empty(); }));
+  EXPECT_NE(second.status().cadence_refusal.find("another viewer"), std::string::npos);
+  EXPECT_EQ(first.status().cadence_refusal, "");
+  EXPECT_FALSE(cadence.take_change());
+  first.close({});
+  ASSERT_TRUE(eventually(has_change));
+  EXPECT_EQ(change, (CadenceRequest{.period_ns = own_period_ns, .shift_ns = 0}));
+  second.ask_cadence({.period_ns = own_period_ns, .shift_ns = 5});
+  ASSERT_TRUE(eventually(has_change));
+  EXPECT_EQ(change->shift_ns, 5);
+}
+
+TEST_P(Sessions, ARefusedCadenceHarmsNoSession) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  Subscriber subscriber(dialling(), log_);
+  const auto refusal_has = [&](const char* text) {
+    return eventually([&] { return subscriber.status().cadence_refusal.find(text) != std::string::npos; });
+  };
+  ASSERT_EQ(take_all(subscriber, 1), 1U);
+  subscriber.ask_cadence({.period_ns = own_period_ns, .shift_ns = 0});
+  EXPECT_TRUE(refusal_has("times of its own"));
+  stream_->cadence().offer(own_period_ns);
+  subscriber.ask_cadence({.period_ns = 2 * own_period_ns, .shift_ns = INT64_MIN});
+  EXPECT_TRUE(refusal_has("too far"));
+  EXPECT_FALSE(stream_->cadence().take_change());
+  EXPECT_EQ(take_all(subscriber, 20), 20U);
+  EXPECT_EQ(subscriber.counts().sessions, 1U);
+}
+
 /// Finds the first header with a sequence number above 3 and replaces the number. False if there is no such header.
 bool renumber_frame(std::span<std::byte> bytes, std::uint64_t sequence) {
   const std::array magic{std::byte{'F'}, std::byte{'W'}, std::byte{'F'}, std::byte{'1'}};
@@ -405,6 +451,18 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {
   EXPECT_GE(subscriber.counts().frames_received, 4U);
   EXPECT_GE(subscriber.counts().frames_lost, 1U);
   EXPECT_EQ(subscriber.counts().frames_received + subscriber.counts().frames_lost, 8U);
+}
+
+TEST_P(SessionsThroughARelay, ARefusedCadenceIsForgottenWithTheSession) {
+  start_sender({.delivery = Delivery::every}, 0);
+  test::Relay relay(service_->port());
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_);
+  take_until(subscriber, [&] { return subscriber.counts().frames_received > 10; });
+  subscriber.ask_cadence({.period_ns = own_period_ns, .shift_ns = 0});
+  take_until(subscriber, [&] { return !subscriber.status().cadence_refusal.empty(); });
+  relay.change(make_frame_go_back);
+  take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
+  EXPECT_EQ(subscriber.status().cadence_refusal, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, SessionsThroughARelay, testing::Values(Way{LinkKind::tcp, false}));

@@ -40,6 +40,9 @@ void GLAD_API_PTR counts_uploads(GLuint texture, GLint level, GLint x, GLint y, 
 /// A headless surface that the test observes, can hide, and can block.
 class WatchedSurface final : public Surface {
  public:
+  /// With a `refresh_hz` it is synchronised with a screen.
+  explicit WatchedSurface(std::optional<double> refresh_hz = {}) : headless_({64, 36}, refresh_hz) {}
+
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override {
     headless_.wait_events(std::min(deadline_ns, monotonic_ns() + ns_per_ms));
     return on_poll ? on_poll() : SurfaceEvents{};
@@ -59,6 +62,7 @@ class WatchedSurface final : public Surface {
     ++drawings;
     headless_.begin();
   }
+  std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override { return headless_.next_refresh(now_ns); }
   [[nodiscard]] bool is_synchronised() const noexcept override { return headless_.is_synchronised(); }
   std::optional<Presented> present() noexcept override {
     const auto presented = headless_.present();
@@ -89,7 +93,7 @@ class WatchedSurface final : public Surface {
   bool is_window = false;
 
  private:
-  Headless headless_{{64, 36}};
+  Headless headless_;
   std::optional<test::Substitute<SubImage>> counting_;
   int uploads_presented_ = 0;
 };
@@ -112,7 +116,7 @@ class ProgramTest : public testing::Test {
     source_ = std::thread([this] {
       while (auto slot = stream_.claim()) {
         std::ranges::fill(slot->bytes(), std::byte{200});
-        stream_.publish(std::move(*slot), {});
+        stream_.publish(std::move(*slot), {.pts_ns = monotonic_ns()});
         ++published_;
         if (after_frame_) {
           after_frame_();
@@ -267,7 +271,8 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
 /// What a viewer does whose window system holds the drawing in a swap, as it may for a window that nobody sees.
 class BlockedDrawing : public ProgramTest {
  protected:
-  BlockedDrawing() {
+  explicit BlockedDrawing(std::optional<double> refresh_hz = {})
+      : surface_(std::make_unique<WatchedSurface>(refresh_hz)) {
     watched_.blocks_after = blocking;
     watched_.is_window = true;
     // The first frames come one after the other, so that the drawing is blocked before the last one comes.
@@ -292,7 +297,7 @@ class BlockedDrawing : public ProgramTest {
   /// The picture that blocks. Preparing for the format counts as one, if that is drawn over before the first frame.
   static constexpr int blocking = 3;
 
-  std::unique_ptr<WatchedSurface> surface_ = std::make_unique<WatchedSurface>();
+  std::unique_ptr<WatchedSurface> surface_;
   WatchedSurface& watched_ = *surface_;  // while view() runs
 };
 
@@ -354,6 +359,73 @@ TEST_F(BlockedDrawing, LeavesNoScreenshot) {
   };
   EXPECT_EQ(view_blocked("1000s", "--duration", {"--screenshot", file.c_str()}), ExitStatus::failed);
   EXPECT_NE(log_.text().find("the window system blocks the drawing"), std::string::npos) << log_.text();
+}
+
+/// Frames that wait for their time hold slots, which a sender needs.
+TEST_F(BlockedDrawing, DelaysNoPacedFrameThatMayBeSkipped) {
+  EXPECT_EQ(view_blocked("30", "--frames", {"--delivery", "latest", "--paced"}), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(stats_["frames_received"], 30);
+}
+
+TEST_F(BlockedDrawing, DelaysNoKeyWhilePaced) {
+  watched_.on_poll = [this] {
+    SurfaceEvents events;
+    events.quit_requested = WatchedSurface::frames_presented == blocking && published_ > 20;
+    return events;
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration", {"--delivery", "latest", "--paced"}), ExitStatus::ok) << log_.text();
+}
+
+/// What the sender may have sent when the viewer has given up no frame.
+TEST_F(BlockedDrawing, HoldsNoSenderOfPacedFramesForEver) {
+  const std::uint64_t most_unless_superseded = blocking + 2 * StreamOptions{}.slots_per_viewer;
+  watched_.on_poll = [&] {
+    SurfaceEvents events;
+    events.quit_requested = published_ > most_unless_superseded;
+    return events;
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration", {"--paced"}), ExitStatus::ok) << log_.text();
+  EXPECT_GT(stats_["frames_received"], blocking - 1 + static_cast<int>(StreamOptions{}.slots_per_viewer));
+}
+
+TEST_F(BlockedDrawing, DelaysNoEndOfAPacedStream) {
+  watched_.on_poll = [this] {
+    if (WatchedSurface::frames_presented == blocking) {
+      stream_.stop();
+    }
+    return SurfaceEvents{};
+  };
+  EXPECT_EQ(view_blocked("1000s", "--duration", {"--paced"}), ExitStatus::ok) << log_.text();
+}
+
+/// A window with vsync.
+class BlockedSynchronisedDrawing : public BlockedDrawing {
+ protected:
+  BlockedSynchronisedDrawing() : BlockedDrawing(60) {}
+};
+
+TEST_F(BlockedSynchronisedDrawing, DelaysNoFrameThatMayBeSkipped) {
+  EXPECT_EQ(view_blocked("100", "--frames", {"--delivery", "latest"}), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(stats_["frames_received"], 100);
+}
+
+TEST_F(BlockedSynchronisedDrawing, DelaysNoPacedFrameThatMayBeSkipped) {
+  EXPECT_EQ(view_blocked("30", "--frames", {"--delivery", "latest", "--paced"}), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(stats_["frames_received"], 30);
+}
+
+TEST_F(ProgramTest, FramesAreShownAtTheRefreshesOfAScreen) {
+  start_sender();
+  const std::vector<std::vector<const char*>> ways = {{}, {"--paced"}, {"--paced", "--cadence"}};
+  for (const char* const delivery : {"latest", "every"}) {
+    for (std::vector<const char*> more : ways) {
+      more.insert(more.end(), {"--headless", "--refresh", "60", "--delivery", delivery});
+      EXPECT_EQ(view(std::make_unique<Headless>(Size{64, 36}, 60), "20", "--frames", more), ExitStatus::ok)
+          << log_.text();
+      EXPECT_EQ(stats_["frames_received"], 20);
+      EXPECT_GE(stats_["frames_shown"], delivery == std::string("every") ? 20 : 1);
+    }
+  }
 }
 
 /// A script must not take that for success. A busy machine may not connect in the shorter times.

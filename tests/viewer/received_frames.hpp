@@ -47,17 +47,32 @@ class FrameMaker {
 
   Colour colour{};  // of the frames
 
+  /// What a frame says of itself, and when it came.
+  struct Arrival {
+    std::uint64_t sequence = 0;
+    std::int64_t pts_ns = 0;
+    std::int64_t received_ns = 1;
+    std::uint32_t epoch = 0;
+    std::uint64_t session = 1;
+  };
+
   ReceivedFrame make(std::uint64_t sequence, std::uint8_t value = 128) {
+    return make(Arrival{.sequence = sequence}, value);
+  }
+
+  ReceivedFrame make(const Arrival& arrival, std::uint8_t value = 128) {
     std::fill_n(block_->bytes().begin(), layout_.size_bytes, std::byte{value});
     IncomingFrame frame;
-    frame.header.sequence = sequence;
+    frame.header.sequence = arrival.sequence;
+    frame.header.epoch = arrival.epoch;
+    frame.header.pts_ns = arrival.pts_ns;
     frame.header.layout = layout_;
     frame.header.colour = colour;
     frame.header.slice_bytes = layout_.size_bytes;
     frame.payload = block_->bytes().first(layout_.size_bytes);
     frame.block = block_;
-    frame.received_ns = 1;
-    return {std::move(frame), link_, 1};
+    frame.received_ns = arrival.received_ns;
+    return {std::move(frame), link_, arrival.session};
   }
 
   /// A slice of a frame that is not complete; it fills only that slice.
