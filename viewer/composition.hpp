@@ -6,10 +6,10 @@
 #include <string>
 
 #include "transport/session/subscriber.hpp"
-#include "viewer/frame_pacer.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/overlay.hpp"
 #include "viewer/panel.hpp"
+#include "viewer/playout_schedule.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/status_screen.hpp"
 #include "viewer/stream_facts.hpp"

@@ -88,9 +88,9 @@ void FrameQueue::pace(const ReceivedFrame& frame) noexcept {
   }
   const std::pair epoch(frame.session_number(), frame.header().epoch);
   if (std::exchange(paced_epoch_, epoch) != epoch) {
-    pacer_.restart();
+    playout_.restart();
   }
-  pacer_.frame_arrived(frame.header().pts_ns, frame.received_ns());
+  playout_.frame_arrived(frame.header().pts_ns, frame.received_ns());
 }
 
 void FrameQueue::push_slice(ReceivedFrame slice) {
@@ -138,7 +138,7 @@ void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept 
   constexpr auto most = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting);
   const std::scoped_lock lock(mutex_);
   selector_.set_most_paced(std::clamp(slots, 2U, most + 1) - 1);
-  pacer_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
+  playout_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
 }
 
 void FrameQueue::close() {
@@ -168,7 +168,7 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
 }
 
 std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept {
-  return pacer_.due_ns(frame.header().pts_ns, frame.received_ns());
+  return playout_.due_ns(frame.header().pts_ns, frame.received_ns());
 }
 
 /// Of the frames that wait, how many are due.
@@ -180,7 +180,7 @@ std::size_t FrameQueue::count_due(std::int64_t now_ns) const noexcept {
   for (std::size_t i = 0; i < selector_.size(); ++i) {
     due_ns.at(i) = paced_due_ns(selector_.at(i));
   }
-  const std::size_t count = FramePacer::count_due(std::span(due_ns).first(selector_.size()), now_ns);
+  const std::size_t count = PlayoutSchedule::count_due(std::span(due_ns).first(selector_.size()), now_ns);
   return selector_.rule() == FrameSelection::paced_every ? std::min<std::size_t>(count, 1) : count;
 }
 
@@ -217,7 +217,7 @@ void FrameQueue::take_slices(std::vector<ReceivedFrame>& slices) {
 
 std::optional<Pacing> FrameQueue::pacing() const noexcept {
   const std::scoped_lock lock(mutex_);
-  return is_paced(selector_.rule()) ? std::optional(pacer_.pacing()) : std::nullopt;
+  return is_paced(selector_.rule()) ? std::optional(playout_.pacing()) : std::nullopt;
 }
 
 bool FrameQueue::is_done() const noexcept {

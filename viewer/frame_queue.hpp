@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "transport/session/subscriber.hpp"
-#include "viewer/frame_pacer.hpp"
 #include "viewer/frame_selector.hpp"
+#include "viewer/playout_schedule.hpp"
 #include "viewer/statistics.hpp"
 
 namespace framewire {
 
-/// A FrameSelector between two threads, with the pacer of frames that are shown by their presentation time. The
+/// A FrameSelector between two threads, with the schedule of frames that are shown by their presentation time. The
 /// receiving thread returns the credit of a frame as soon as a newer one replaces it, also while the drawing thread is
 /// busy or blocked. Every frame that is pushed is counted once, as shown or as superseded.
 class FrameQueue {
@@ -81,7 +81,7 @@ class FrameQueue {
 
   // ---- Any thread ----
 
-  /// What the pacer has measured; nothing if the rule is not a paced one.
+  /// What the schedule has measured; nothing if the rule is not a paced one.
   [[nodiscard]] std::optional<Pacing> pacing() const noexcept;
 
   /// No frame waits, none is with the drawing thread, and none will come.
@@ -101,7 +101,7 @@ class FrameQueue {
   const Listeners listeners_;
   mutable std::mutex mutex_;  // guards what follows
   FrameSelector<ReceivedFrame> selector_;
-  FramePacer pacer_;
+  PlayoutSchedule playout_;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame
   bool is_in_hand_ = false;                                // take() returned a frame that is not settled

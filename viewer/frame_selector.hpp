@@ -15,7 +15,7 @@ enum class FrameSelection {
   newest_two,   // without a screen: shows both of two waiting frames, so that a short delay drops none; of more, the
                 // newest
   every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
-  paced,        // by presentation time (FramePacer); of too many the oldest is dropped
+  paced,        // by presentation time (PlayoutSchedule); of too many the oldest is dropped
   paced_every,  // each in turn, not before its presentation time; and as `every`
 };
 
@@ -47,10 +47,9 @@ class FrameSelector {
   /// Takes the next frame in order. `on_superseded(Frame&&)` gets each frame that will never be shown.
   template <typename OnSuperseded>
   void push(Frame frame, OnSuperseded&& on_superseded) {
-    if (frames_.size() >= capacity()) {
-      do {
-        on_superseded(std::move(*pop()));
-      } while (!is_paced(rule_) && !frames_.empty());
+    const std::size_t most_before = is_paced(rule_) || frames_.size() < capacity() ? capacity() - 1 : 0;
+    while (frames_.size() > most_before) {
+      on_superseded(std::move(*pop()));
     }
     frames_.push(std::optional<Frame>(std::move(frame)));
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "transport/session/subscriber.hpp"
-#include "viewer/frame_pacer.hpp"
+#include "viewer/playout_schedule.hpp"
 #include "viewer/statistics.hpp"
 
 namespace framewire {

@@ -241,8 +241,8 @@ TEST_P(FrameQueueOfBothPacedRules, SaysWhenTheFirstFrameIsDue) {
   arrive(1);
   arrive(2);
   EXPECT_EQ(queue_.due_ns(), time_ns(1));
-  EXPECT_EQ(show_at(time_ns(1) - FramePacer::early_ns - 1), 0U);
-  EXPECT_EQ(show_at(time_ns(1) - FramePacer::early_ns), 1U);
+  EXPECT_EQ(show_at(time_ns(1) - PlayoutSchedule::early_ns - 1), 0U);
+  EXPECT_EQ(show_at(time_ns(1) - PlayoutSchedule::early_ns), 1U);
   EXPECT_EQ(queue_.due_ns(), time_ns(2));
   use(FrameSelection::newest);
   EXPECT_LE(queue_.due_ns(), 0) << "at once";
@@ -338,8 +338,8 @@ TEST_F(PacedFrameQueueTest, BearsAnyRing) {
   for (const std::uint32_t slots : {0U, 1U, 2U, 9U, UINT32_MAX}) {
     for (const std::int64_t period : {std::int64_t{0}, std::int64_t{1}, INT64_MAX, INT64_MIN}) {
       queue_.set_ring(slots, period);
-      EXPECT_GE(delay_ns(), FramePacer::guard_ns);
-      EXPECT_LE(delay_ns(), FramePacer::first_jitter_ns + FramePacer::guard_ns);
+      EXPECT_GE(delay_ns(), PlayoutSchedule::guard_ns);
+      EXPECT_LE(delay_ns(), PlayoutSchedule::first_jitter_ns + PlayoutSchedule::guard_ns);
       arrive(1);
       EXPECT_TRUE(queue_.has_frame());
     }

@@ -196,7 +196,7 @@ TEST_F(FrameSelectorTest, AtLeastOneFrameWaitsAndAtMostAsManyAsThereIsRoomFor) {
 }
 
 /// As when a viewer comes back to a sender with fewer --slots.
-TEST_F(FrameSelectorTest, DISABLED_WhatIsTooMuchForASmallerRingIsSuperseded) {
+TEST_F(FrameSelectorTest, WhatIsTooMuchForASmallerRingIsSuperseded) {
   FrameSelector<Frame> selector(FrameSelection::paced);
   arrive({1, 2, 3, 4, 5});
   drain(selector);

@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-/// What a pacer has measured.
+/// What a schedule has measured.
 struct Pacing {
   std::int64_t jitter_ns = 0;  // 99.9 % of the frames arrive that much later than the quickest, at most
   std::int64_t delay_ns = 0;   // from a frame's quickest arrival to its choice
@@ -24,7 +24,7 @@ struct Pacing {
 /// followed slowly; a stall makes it start again. Not thread-safe.
 ///
 /// Times are this machine's monotonic clock; presentation times have an origin of their own, and may be anything.
-class FramePacer {
+class PlayoutSchedule {
  public:
   /// So many frames are measured.
   static constexpr std::size_t measured_frames = 1024;

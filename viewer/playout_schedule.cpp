@@ -1,4 +1,4 @@
-#include "viewer/frame_pacer.hpp"
+#include "viewer/playout_schedule.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,14 +25,14 @@ constexpr std::int64_t recovery_ns = 500 * ns_per_ms;
 
 }  // namespace
 
-void FramePacer::restart() noexcept {
+void PlayoutSchedule::restart() noexcept {
   base_ns_.reset();
   measured_ = 0;
   next_ = 0;
   unevaluated_ = 0;
 }
 
-void FramePacer::begin_at(std::int64_t offset_ns) noexcept {
+void PlayoutSchedule::begin_at(std::int64_t offset_ns) noexcept {
   base_ns_ = offset_ns;
   drift_target_ns_ = offset_ns;
   measured_ = 0;
@@ -40,7 +40,7 @@ void FramePacer::begin_at(std::int64_t offset_ns) noexcept {
   unevaluated_ = 0;
 }
 
-void FramePacer::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept {
+void PlayoutSchedule::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept {
   const std::int64_t offset_ns = saturating_subtract(received_ns, pts_ns);
   if (!base_ns_) {
     begin_at(offset_ns);
@@ -56,7 +56,7 @@ void FramePacer::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) no
   follow_drift(received_ns);
 }
 
-void FramePacer::measure(std::int64_t offset_ns) noexcept {
+void PlayoutSchedule::measure(std::int64_t offset_ns) noexcept {
   offsets_ns_.at(next_) = offset_ns;
   next_ = (next_ + 1) % measured_frames;
   measured_ = std::min(measured_ + 1, measured_frames);
@@ -78,7 +78,7 @@ void FramePacer::measure(std::int64_t offset_ns) noexcept {
   }
 }
 
-void FramePacer::follow_drift(std::int64_t received_ns) noexcept {
+void PlayoutSchedule::follow_drift(std::int64_t received_ns) noexcept {
   const std::int64_t passed_ns =
       std::clamp<std::int64_t>(received_ns - std::exchange(last_received_ns_, received_ns), 0, ns_per_s);
   const std::int64_t step_ns = passed_ns / drift_divisor;
@@ -88,12 +88,12 @@ void FramePacer::follow_drift(std::int64_t received_ns) noexcept {
   }
 }
 
-std::int64_t FramePacer::due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
+std::int64_t PlayoutSchedule::due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
   const std::int64_t undelayed_ns = saturating_add(pts_ns, base_ns_.value_or(0));
   return saturating_add(std::min(undelayed_ns, received_ns), delay_ns());
 }
 
-std::size_t FramePacer::count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept {
+std::size_t PlayoutSchedule::count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept {
   std::size_t count = due_ns.size();
   while (count > 0 && due_ns[count - 1] > now_ns) {
     --count;

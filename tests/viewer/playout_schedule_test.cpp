@@ -1,5 +1,5 @@
 // Frames by their presentation time, on a clock of the test's own.
-#include "viewer/frame_pacer.hpp"
+#include "viewer/playout_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr double source_hz = 60'000.0 / 1001;
 constexpr double screen_hz = 60;
 
-/// A screen that shows a source's frames as the pacer says.
+/// A screen that shows a source's frames as the schedule says.
 class Screen {
  public:
   struct Result {
@@ -46,7 +46,7 @@ class Screen {
     return result;
   }
 
-  FramePacer pacer;
+  PlayoutSchedule schedule;
 
  private:
   [[nodiscard]] std::int64_t sent_ns(std::int64_t number) const {
@@ -61,7 +61,7 @@ class Screen {
     }
     std::ranges::stable_sort(coming_, {}, &Frame::arrival_ns);
     while (!coming_.empty() && coming_.front().arrival_ns <= now_ns) {
-      pacer.frame_arrived(coming_.front().pts_ns, coming_.front().arrival_ns);
+      schedule.frame_arrived(coming_.front().pts_ns, coming_.front().arrival_ns);
       waiting_.push_back(coming_.front());
       coming_.pop_front();
     }
@@ -70,9 +70,9 @@ class Screen {
   void choose(std::int64_t now_ns, Result& result) {
     std::vector<std::int64_t> due_ns;
     for (const Frame& frame : waiting_) {
-      due_ns.push_back(pacer.due_ns(frame.pts_ns, frame.arrival_ns));
+      due_ns.push_back(schedule.due_ns(frame.pts_ns, frame.arrival_ns));
     }
-    const std::size_t due = FramePacer::count_due(due_ns, now_ns);
+    const std::size_t due = PlayoutSchedule::count_due(due_ns, now_ns);
     if (due == 0) {
       ++result.repeats;
       return;
@@ -104,9 +104,9 @@ auto jitter_up_to(std::int64_t most_ns, unsigned seed) {
   };
 }
 
-constexpr int warm_up = 1200;  // refreshes: the pacer measures 1,024 frames
+constexpr int warm_up = 1200;  // refreshes: the schedule measures 1,024 frames
 
-TEST(FramePacer, RepeatsTenOf10010RefreshesOf60HzForASourceOf59_94AndSkipsNone) {
+TEST(PlayoutSchedule, RepeatsTenOf10010RefreshesOf60HzForASourceOf59_94AndSkipsNone) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Screen screen(source_hz, jitter_up_to(4 * ns_per_ms, seed));
     screen.run(warm_up);
@@ -117,7 +117,7 @@ TEST(FramePacer, RepeatsTenOf10010RefreshesOf60HzForASourceOf59_94AndSkipsNone) 
   }
 }
 
-TEST(FramePacer, DoesSoAlsoIfPresentationTimesAreRoundedToMilliseconds) {
+TEST(PlayoutSchedule, DoesSoAlsoIfPresentationTimesAreRoundedToMilliseconds) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Screen screen(source_hz, jitter_up_to(3 * ns_per_ms, seed));
     screen.round_pts_to(ns_per_ms);
@@ -128,7 +128,7 @@ TEST(FramePacer, DoesSoAlsoIfPresentationTimesAreRoundedToMilliseconds) {
   }
 }
 
-TEST(FramePacer, SkipsWhatIsTooMuchOfAFasterSourceAndRepeatsNothing) {
+TEST(PlayoutSchedule, SkipsWhatIsTooMuchOfAFasterSourceAndRepeatsNothing) {
   Screen screen(60 * 1.001, jitter_up_to(2 * ns_per_ms, 1));
   screen.run(warm_up);
   const auto result = screen.run(10'000);
@@ -136,7 +136,7 @@ TEST(FramePacer, SkipsWhatIsTooMuchOfAFasterSourceAndRepeatsNothing) {
   EXPECT_EQ(result.skips, 10);
 }
 
-TEST(FramePacer, ShowsEveryFrameOfASlowerSourceEquallyLong) {
+TEST(PlayoutSchedule, ShowsEveryFrameOfASlowerSourceEquallyLong) {
   Screen screen(30, jitter_up_to(4 * ns_per_ms, 1));
   screen.run(warm_up);
   const auto result = screen.run(6000);
@@ -146,7 +146,7 @@ TEST(FramePacer, ShowsEveryFrameOfASlowerSourceEquallyLong) {
 }
 
 /// Clocks of two machines differ by up to 0.01 % each.
-TEST(FramePacer, FollowsAClockThatDrifts) {
+TEST(PlayoutSchedule, FollowsAClockThatDrifts) {
   for (const double drift : {-0.0001, 0.0001}) {
     Screen screen(60, jitter_up_to(ns_per_ms, 3));
     screen.drift(drift);
@@ -157,31 +157,31 @@ TEST(FramePacer, FollowsAClockThatDrifts) {
   }
 }
 
-TEST(FramePacer, MeasuresThe999thOfAThousandFramesAndAddsAGuard) {
+TEST(PlayoutSchedule, MeasuresThe999thOfAThousandFramesAndAddsAGuard) {
   Screen screen(60, jitter_up_to(10 * ns_per_ms, 5));
   screen.run(2500);
-  EXPECT_NEAR(static_cast<double>(screen.pacer.jitter_ns()), 10e6, 0.1e6);
-  EXPECT_EQ(screen.pacer.delay_ns(), screen.pacer.jitter_ns() + FramePacer::guard_ns);
+  EXPECT_NEAR(static_cast<double>(screen.schedule.jitter_ns()), 10e6, 0.1e6);
+  EXPECT_EQ(screen.schedule.delay_ns(), screen.schedule.jitter_ns() + PlayoutSchedule::guard_ns);
 }
 
-TEST(FramePacer, OneLateFrameOfAThousandDoesNotDelayTheOthers) {
+TEST(PlayoutSchedule, OneLateFrameOfAThousandDoesNotDelayTheOthers) {
   Screen screen(60, [](std::int64_t number) { return number == 1500 ? 50 * ns_per_ms : ns_per_ms; });
   screen.run(3000);
-  EXPECT_LE(screen.pacer.jitter_ns(), FramePacer::first_jitter_ns);
+  EXPECT_LE(screen.schedule.jitter_ns(), PlayoutSchedule::first_jitter_ns);
 }
 
-TEST(FramePacer, TheDelayFallsAgainWhenTheJitterHasFallen) {
+TEST(PlayoutSchedule, TheDelayFallsAgainWhenTheJitterHasFallen) {
   Screen screen(60, [](std::int64_t number) {
     return number < 2000 ? jitter_up_to(20 * ns_per_ms, 1)(number) : jitter_up_to(ns_per_ms, 1)(number);
   });
   screen.run(1900);
-  EXPECT_GT(screen.pacer.jitter_ns(), 15 * ns_per_ms);
+  EXPECT_GT(screen.schedule.jitter_ns(), 15 * ns_per_ms);
   screen.run(2500);
-  EXPECT_LT(screen.pacer.jitter_ns(), 2 * ns_per_ms);
+  EXPECT_LT(screen.schedule.jitter_ns(), 2 * ns_per_ms);
 }
 
 /// A sender or a network that stops for half a second, and then brings what it has at once.
-TEST(FramePacer, IsBackAtItsLatencyASecondAfterAStall) {
+TEST(PlayoutSchedule, IsBackAtItsLatencyASecondAfterAStall) {
   constexpr std::int64_t stall_begins_ns = 31 * ns_per_s;
   constexpr std::int64_t stall_ends_ns = stall_begins_ns + 500 * ns_per_ms;
   const auto arrives = [](std::int64_t number) {
@@ -198,70 +198,71 @@ TEST(FramePacer, IsBackAtItsLatencyASecondAfterAStall) {
 }
 
 /// The source itself stands still, and its presentation times go on where they were.
-TEST(FramePacer, IsBackAtItsLatencyAfterTheSourceStoodStill) {
-  FramePacer pacer;
+TEST(PlayoutSchedule, IsBackAtItsLatencyAfterTheSourceStoodStill) {
+  PlayoutSchedule schedule;
   std::int64_t now_ns = 0;
   std::int64_t pts_ns = 0;
   const auto bring = [&](int frames) {
     for (int i = 0; i < frames; ++i) {
       now_ns += 16 * ns_per_ms;
       pts_ns += 16 * ns_per_ms;
-      pacer.frame_arrived(pts_ns, now_ns);
+      schedule.frame_arrived(pts_ns, now_ns);
     }
   };
   bring(2000);
-  const std::int64_t before_ns = pacer.due_ns(pts_ns, now_ns) - now_ns;
+  const std::int64_t before_ns = schedule.due_ns(pts_ns, now_ns) - now_ns;
   now_ns += 500 * ns_per_ms;
   bring(60);
-  EXPECT_NEAR(static_cast<double>(pacer.due_ns(pts_ns, now_ns) - now_ns), static_cast<double>(before_ns), 1e6);
+  EXPECT_NEAR(static_cast<double>(schedule.due_ns(pts_ns, now_ns) - now_ns), static_cast<double>(before_ns), 1e6);
 }
 
-TEST(FramePacer, BeginsAnewWithASession) {
-  FramePacer pacer;
-  pacer.frame_arrived(1'000 * ns_per_s, ns_per_s);
-  pacer.restart();
-  pacer.frame_arrived(0, 2 * ns_per_s);
-  EXPECT_EQ(pacer.due_ns(0, 2 * ns_per_s), 2 * ns_per_s + pacer.delay_ns());
+TEST(PlayoutSchedule, BeginsAnewWithASession) {
+  PlayoutSchedule schedule;
+  schedule.frame_arrived(1'000 * ns_per_s, ns_per_s);
+  schedule.restart();
+  schedule.frame_arrived(0, 2 * ns_per_s);
+  EXPECT_EQ(schedule.due_ns(0, 2 * ns_per_s), 2 * ns_per_s + schedule.delay_ns());
 }
 
 /// However a peer counts time, each of its frames is shown soon.
-TEST(FramePacer, BearsAnyPresentationTimeOfAPeer) {
-  FramePacer pacer;
+TEST(PlayoutSchedule, BearsAnyPresentationTimeOfAPeer) {
+  PlayoutSchedule schedule;
   std::int64_t now_ns = ns_per_s;
   for (int round = 0; round < 300; ++round) {
     for (const std::int64_t pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, INT64_MAX - 1, 3600 * ns_per_s}) {
-      pacer.frame_arrived(pts_ns, now_ns += ns_per_ms);
-      ASSERT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+      schedule.frame_arrived(pts_ns, now_ns += ns_per_ms);
+      ASSERT_LE(schedule.jitter_ns(), PlayoutSchedule::longest_jitter_ns);
       for (const std::int64_t waiting_pts_ns : {INT64_MAX, INT64_MIN, std::int64_t{0}, 3600 * ns_per_s, pts_ns}) {
-        ASSERT_LE(pacer.due_ns(waiting_pts_ns, now_ns), now_ns + pacer.delay_ns());
+        ASSERT_LE(schedule.due_ns(waiting_pts_ns, now_ns), now_ns + schedule.delay_ns());
       }
     }
   }
 }
 
-TEST(FramePacer, AFrameHasReachedItsTimeIfALaterOneHas) {
-  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 3>{900, 100, 800}, 500), 2U);
-  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 2>{100, 200}, 500), 2U);
-  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 2>{500 + FramePacer::early_ns, INT64_MAX}, 500), 1U);
-  EXPECT_EQ(FramePacer::count_due(std::array<std::int64_t, 1>{501 + FramePacer::early_ns}, 500), 0U);
-  EXPECT_EQ(FramePacer::count_due({}, 500), 0U);
+TEST(PlayoutSchedule, AFrameHasReachedItsTimeIfALaterOneHas) {
+  EXPECT_EQ(PlayoutSchedule::count_due(std::array<std::int64_t, 3>{900, 100, 800}, 500), 2U);
+  EXPECT_EQ(PlayoutSchedule::count_due(std::array<std::int64_t, 2>{100, 200}, 500), 2U);
+  EXPECT_EQ(PlayoutSchedule::count_due(std::array<std::int64_t, 2>{500 + PlayoutSchedule::early_ns, INT64_MAX}, 500),
+            1U);
+  EXPECT_EQ(PlayoutSchedule::count_due(std::array<std::int64_t, 1>{501 + PlayoutSchedule::early_ns}, 500), 0U);
+  EXPECT_EQ(PlayoutSchedule::count_due({}, 500), 0U);
 }
 
 /// A ring has few slots: frames that wait longer would hold all of them.
-TEST(FramePacer, TheDelayStaysBelowItsLimit) {
+TEST(PlayoutSchedule, TheDelayStaysBelowItsLimit) {
   Screen screen(60, jitter_up_to(40 * ns_per_ms, 1));
-  screen.pacer.limit_delay(15 * ns_per_ms);
+  screen.schedule.limit_delay(15 * ns_per_ms);
   screen.run(2000);
-  EXPECT_GT(screen.pacer.jitter_ns(), 30 * ns_per_ms);
-  EXPECT_EQ(screen.pacer.delay_ns(), 15 * ns_per_ms);
+  EXPECT_GT(screen.schedule.jitter_ns(), 30 * ns_per_ms);
+  EXPECT_EQ(screen.schedule.delay_ns(), 15 * ns_per_ms);
 }
 
 /// A peer whose frames come later and later cannot make the delay grow without end.
-TEST(FramePacer, TheDelayHasALimit) {
-  FramePacer pacer;
+TEST(PlayoutSchedule, TheDelayHasALimit) {
+  PlayoutSchedule schedule;
   for (std::int64_t i = 0; i < 20'000; ++i) {
-    pacer.frame_arrived(i * ns_per_ms, i * ns_per_ms + (i % 2) * i * 20 * ns_per_us);
-    ASSERT_LE(pacer.jitter_ns(), FramePacer::longest_jitter_ns);
+    schedule.frame_arrived(i * ns_per_ms, i * ns_per_ms + (i % 2) * i * 20 * ns_per_us);
+    ASSERT_LE(schedule.jitter_ns(), PlayoutSchedule::longest_jitter_ns);
   }
 }
 
