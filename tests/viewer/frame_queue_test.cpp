@@ -151,17 +151,17 @@ TEST_F(FrameQueueTest, TwoThreadsLoseNoFrame) {
 
 // ---- By presentation time ----
 
-constexpr std::int64_t period_ns = 16'666'667;
+constexpr std::int64_t frame_period_ns = 16'666'667;
 
 class PacedFrameQueueTest : public FrameQueueTest {
  protected:
   explicit PacedFrameQueueTest(FrameSelection rule = FrameSelection::paced) { use(rule); }
 
   /// The frame `number` of a stream of 60 frames per second arrives without jitter.
-  static std::int64_t arrival_ns(std::int64_t number) { return ns_per_s + number * period_ns; }
+  static std::int64_t arrival_ns(std::int64_t number) { return ns_per_s + number * frame_period_ns; }
   void arrive(std::int64_t number) {
     arrive({.sequence = static_cast<std::uint64_t>(number),
-            .pts_ns = number * period_ns,
+            .pts_ns = number * frame_period_ns,
             .received_ns = arrival_ns(number)});
   }
   void arrive(const FrameMaker::Arrival& arrival) {
@@ -264,7 +264,7 @@ TEST_F(PacedFrameQueueTest, UnderPacedEveryHasRoomAgainWhenOneOfManyIsTaken) {
 }
 
 TEST_F(PacedFrameQueueTest, SupersedesTheOldestOfTooMany) {
-  queue_.set_ring(3, period_ns);
+  queue_.set_ring(3, frame_period_ns);
   for (const std::int64_t number : {1, 2, 3}) {
     arrive(number);
   }
@@ -297,7 +297,7 @@ TEST_F(PacedFrameQueueTest, SupersedesFramesWhoseTimeIsLongOverButKeepsTheNewest
   EXPECT_EQ(queue_.supersede_overdue(first_ns - 1), first_ns);
   EXPECT_EQ(superseded(), 0U);
   const std::int64_t second_ns = queue_.supersede_overdue(first_ns);
-  EXPECT_EQ(second_ns - first_ns, period_ns);
+  EXPECT_EQ(second_ns - first_ns, frame_period_ns);
   EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(queue_.supersede_overdue(second_ns), INT64_MAX);
   EXPECT_EQ(queue_.supersede_overdue(second_ns + 3600 * ns_per_s), INT64_MAX);
@@ -321,16 +321,16 @@ TEST_F(PacedFrameQueueTest, SupersedesOverdueFramesUnderNoOtherRule) {
 TEST_F(PacedFrameQueueTest, OfThreeSlotsNoFrameWaitsLongerThanOnePeriod) {
   for (std::int64_t i = 1; i <= 300; ++i) {
     arrive({.sequence = static_cast<std::uint64_t>(i),
-            .pts_ns = i * period_ns,
+            .pts_ns = i * frame_period_ns,
             .received_ns = arrival_ns(i) + (i % 2) * 40 * ns_per_ms});
   }
   EXPECT_GT(queue_.pacing()->jitter_ns, 30 * ns_per_ms);
   const std::int64_t unlimited_ns = delay_ns();
-  queue_.set_ring(3, period_ns);
-  EXPECT_EQ(delay_ns(), period_ns);
-  queue_.set_ring(4, period_ns);
-  EXPECT_EQ(delay_ns(), 2 * period_ns);
-  queue_.set_ring(8, period_ns);
+  queue_.set_ring(3, frame_period_ns);
+  EXPECT_EQ(delay_ns(), frame_period_ns);
+  queue_.set_ring(4, frame_period_ns);
+  EXPECT_EQ(delay_ns(), 2 * frame_period_ns);
+  queue_.set_ring(8, frame_period_ns);
   EXPECT_EQ(delay_ns(), unlimited_ns);
 }
 
@@ -353,7 +353,7 @@ TEST_P(FrameQueueOfBothPacedRules, PresentationTimesBeginAnewWithASessionAndWith
     const std::int64_t behind_ns = (session + epoch) * 30 * ns_per_ms;
     for (int i = 0; i < 100; ++i, ++number) {
       arrive({.sequence = static_cast<std::uint64_t>(number),
-              .pts_ns = number * period_ns - behind_ns,
+              .pts_ns = number * frame_period_ns - behind_ns,
               .received_ns = arrival_ns(number),
               .epoch = epoch,
               .session = session});
@@ -397,7 +397,7 @@ TEST_F(PacedFrameQueueTest, CountsEveryFrameOnce) {
   for (std::int64_t number = 1; number <= 20'000; ++number) {
     if (queue_.has_room()) {
       arrive({.sequence = static_cast<std::uint64_t>(number),
-              .pts_ns = below(50) == 0 ? static_cast<std::int64_t>(random()) : number * period_ns,
+              .pts_ns = below(50) == 0 ? static_cast<std::int64_t>(random()) : number * frame_period_ns,
               .received_ns = arrival_ns(number) + below(30 * ns_per_ms),
               .session = 1 + static_cast<std::uint64_t>(number) / 5000});
     }
@@ -409,7 +409,7 @@ TEST_F(PacedFrameQueueTest, CountsEveryFrameOnce) {
     }
     if (below(200) == 0) {
       use(below(2) == 0 ? rules.at(static_cast<std::size_t>(below(rules.size()))) : FrameSelection::paced);
-      queue_.set_ring(static_cast<std::uint32_t>(below(12)), period_ns);
+      queue_.set_ring(static_cast<std::uint32_t>(below(12)), frame_period_ns);
     }
   }
   EXPECT_GT(statistics_.counts().frames_shown, 1000U);
