@@ -164,7 +164,14 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
   if (!selector_.has_frame()) {
     return std::nullopt;
   }
-  return is_paced(selector_.rule()) ? paced_due_ns(selector_.at(0)) : 0;
+  if (!is_paced(selector_.rule())) {
+    return 0;
+  }
+  std::int64_t due_ns = INT64_MAX;  // the oldest may be taken with a later one that is due before
+  for (std::size_t i = 0; i < selector_.size(); ++i) {
+    due_ns = std::min(due_ns, paced_due_ns(selector_.at(i)));
+  }
+  return due_ns;
 }
 
 std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept {
