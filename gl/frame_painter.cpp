@@ -17,7 +17,7 @@ constexpr int lines_before_frame_frag = 5;
 /// With more samples than this on an axis their number is not compiled in: such small pictures need few pixels.
 constexpr int most_compiled_taps = 4;
 
-float narrow(double value) noexcept {
+float as_float(double value) noexcept {
   return static_cast<float>(value);
 }
 
@@ -65,7 +65,7 @@ struct Mapping {
   double scale_x, scale_y, shift_x, shift_y;
 
   void set(int location) const noexcept {
-    glUniform4f(location, narrow(scale_x), narrow(scale_y), narrow(shift_x), narrow(shift_y));
+    glUniform4f(location, as_float(scale_x), as_float(scale_y), as_float(shift_x), as_float(shift_y));
   }
 };
 
@@ -168,9 +168,9 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   chroma_mapping(frame).set(variant.chroma_place);
   const double texels_x = static_cast<double>(frame.size.width) / target.width;
   const double texels_y = static_cast<double>(frame.size.height) / target.height;
-  glUniform2f(variant.covered, narrow(covered_texels(texels_x)), narrow(covered_texels(texels_y)));
-  glUniform2f(variant.chroma_covered, narrow(covered_texels(texels_x / (1 << frame.chroma_log2_width))),
-              narrow(covered_texels(texels_y / (1 << frame.chroma_log2_height))));
+  glUniform2f(variant.covered, as_float(covered_texels(texels_x)), as_float(covered_texels(texels_y)));
+  glUniform2f(variant.chroma_covered, as_float(covered_texels(texels_x / (1 << frame.chroma_log2_width))),
+              as_float(covered_texels(texels_y / (1 << frame.chroma_log2_height))));
   glUniform2i(variant.taps, kind.luma.x, kind.luma.y);
   glUniform2i(variant.chroma_taps, kind.chroma.x, kind.chroma.y);
 
