@@ -79,7 +79,7 @@ double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint
 }
 
 /// GL's weights between two texels have 8 bits, and so has the result.
-constexpr double tolerance = 1.6;
+constexpr double mean_tolerance = 1.6;
 
 class FramePainterTest : public GlTest {
  protected:
@@ -102,7 +102,7 @@ class FramePainterTest : public GlTest {
     for (std::uint32_t y = 0; y < size.height; ++y) {
       for (std::uint32_t x = 0; x < size.width; ++x) {
         const int value = std::to_integer<int>(pixels[(std::size_t{y} * size.width + x) * 4]);
-        ASSERT_NEAR(value, reference_mean(plane, size, x, y), tolerance)
+        ASSERT_NEAR(value, reference_mean(plane, size, x, y), mean_tolerance)
             << plane.width << "x" << plane.height << " to " << size.width << "x" << size.height << " at " << x << ","
             << y;
       }
@@ -161,7 +161,7 @@ TEST_F(FramePainterTest, ChromaIsAveragedOverWhatItCoversFromItsSite) {
           const int value = std::to_integer<int>(pixels[(std::size_t{row} * size.width + column) * 4]);
           const double shift_x = 0.25 * (1 - site.x_halves);
           const double shift_y = 0.25 * (1 - site.y_halves);
-          ASSERT_NEAR(value, reference_mean(chroma, size, column, row, shift_x, shift_y), tolerance)
+          ASSERT_NEAR(value, reference_mean(chroma, size, column, row, shift_x, shift_y), mean_tolerance)
               << "ratio " << ratio << " site " << site.x_halves << "," << site.y_halves << " at " << column << ","
               << row;
         }
