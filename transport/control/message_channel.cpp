@@ -234,12 +234,20 @@ void MessageChannel::receive_arrived(const std::function<bool(const nlohmann::js
 }
 
 nlohmann::json MessageChannel::receive(std::int64_t deadline_ns) {
+  auto message = receive_before(deadline_ns);
+  if (!message) {
+    throw Error::lost_peer(fmt::format("{} did not answer in time", peer_));
+  }
+  return std::move(*message);
+}
+
+std::optional<nlohmann::json> MessageChannel::receive_before(std::int64_t deadline_ns) {
   for (;;) {
     if (auto message = try_receive()) {
-      return std::move(*message);
+      return message;
     }
     if (!wait_for(fd(), read_wait_events_, deadline_ns)) {
-      throw Error::lost_peer(fmt::format("{} did not answer in time", peer_));
+      return std::nullopt;
     }
   }
 }

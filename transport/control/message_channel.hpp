@@ -56,6 +56,8 @@ class MessageChannel {
 
   /// The next message. Throws Error.
   nlohmann::json receive(std::int64_t deadline_ns);
+  /// The next message; nothing if the deadline passes first. Throws Error, but not for the deadline.
+  std::optional<nlohmann::json> receive_before(std::int64_t deadline_ns);
   /// The next message if it is complete; keeps an incomplete one for the next call. Throws Error.
   std::optional<nlohmann::json> try_receive();
   /// Gives `take` the messages that are there, until it returns false; max_messages_at_once at most. Throws Error.

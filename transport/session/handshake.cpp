@@ -35,10 +35,12 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
 }
 
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns) {
-  if (monotonic_ns() >= deadline_ns) {
+  const bool is_late = monotonic_ns() >= deadline_ns;
+  auto message = is_late ? std::nullopt : channel.receive_before(deadline_ns);
+  if (!message) {
     throw Error::lost_peer(channel.peer() + " answered, but did not finish the handshake in time");
   }
-  return channel.receive(deadline_ns);
+  return std::move(*message);
 }
 
 void refuse(MessageChannel& channel, const std::string& message) {
