@@ -1,4 +1,4 @@
-"""When the viewer shows frames: by a screen's refreshes, by presentation times, as the sender is told, after a stall."""
+"""When the viewer shows frames: by refreshes, by presentation times, as the sender is told, after a stall."""
 import csv
 import signal
 import statistics
