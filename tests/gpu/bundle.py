@@ -22,7 +22,7 @@ FOUND_LATER = ["libEGL.so.1", "libGL.so.1", "libGLX.so.0", "libOpenGL.so.0", "li
 OF_EVERY_MACHINE = re.compile(r"(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libresolv)\.so")
 UNUSED = re.compile(
     r"lib(SvtAv1Enc|rav1e|codec2|rsvg-2|jxl|jxl_threads|flite\w*|lapack|blas|gfortran|"
-    r"placebo|shaderc\w*|glslang|SPIRV\w*|samplerate|SDL2-2\.0|openmpt|db-5\.3|gnutls|pocketsphinx|sphinxbase|gio-2\.0|"
+    r"shaderc\w*|glslang|SPIRV\w*|samplerate|SDL2-2\.0|openmpt|db-5\.3|gnutls|pocketsphinx|sphinxbase|gio-2\.0|"
     r"slang|caca|openal|pulse\w*|jack|bluray|chromaprint|srt-gnutls|ssh-gcrypt|zmq|rubberband|vidstab|mysofa|"
     r"asound|cdio\w*|dc1394|iec61883|raw1394|avc1394|OpenCL|ass|harfbuzz|pango\w*|cairo\w*|gdk_pixbuf-2\.0)\.so")
 
