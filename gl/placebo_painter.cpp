@@ -325,8 +325,7 @@ PlaceboPainter::Parts::Parts()
       wrapped(gl.object == nullptr ? nullptr : gl.object->gpu) {
   if (renderer.object == nullptr) {
     throw Error::failed("libplacebo cannot draw with " + quote(gl_renderer()) + ": " +
-                        (first_complaint.empty() ? "it does not say why" : first_complaint) +
-                        "; take the fast quality");
+                        (first_complaint.empty() ? "it does not say why" : first_complaint));
   }
 }
 

@@ -26,7 +26,8 @@ class SourceCadence {
   /// The source: what has changed since the last call, if anything has. The shifts are added up.
   std::optional<CadenceRequest> take_change() noexcept;
 
-  /// A session: its viewer asks. `session` identifies it. Returns why the request is refused, or nothing.
+  /// A session: its viewer asks. `session` identifies it. Returns why the request is refused, or nothing. In each
+  /// quarter of a second the source is shifted by one period at most; what is asked for beyond that is left out.
   std::string ask(const void* session, const CadenceRequest& request);
   /// The session ends.
   void forget(const void* session) noexcept;
@@ -35,6 +36,8 @@ class SourceCadence {
   std::mutex mutex_;
   std::int64_t own_period_ns_ = 0;  // 0: the source does not follow
   const void* owner_ = nullptr;
+  std::int64_t shifts_since_ns_ = 0;  // shifted_ns_ counts since then
+  std::int64_t shifted_ns_ = 0;
   std::optional<CadenceRequest> change_;
 };
 

@@ -25,6 +25,8 @@ class CadenceControl {
   static constexpr std::size_t settling_frames = 12;
   /// Of the frames of a window, the last one to arrive does so this long before its choice.
   static constexpr std::int64_t guard_ns = ns_per_ms;
+  /// The same after a request that the sender has refused: it may follow once another viewer has left.
+  static constexpr std::size_t refused_frames = 600;
   /// Less than this is not worth a request.
   static constexpr std::int64_t least_shift_ns = ns_per_ms / 4;
 
@@ -40,8 +42,11 @@ class CadenceControl {
     return std::abs(period_ns - own_ns) <= own_ns / 50 ? std::optional(std::llround(period_ns)) : std::nullopt;
   }
 
-  /// A frame that arrived at `received_ns` was chosen for `refresh`, at `choice_ns`. Returns what to ask for, if
-  /// anything.
+  /// Whether the sender has refused the last request.
+  void set_refused(bool is_refused) noexcept { is_refused_ = is_refused; }
+
+  /// A frame that arrived at `received_ns` was chosen at `choice_ns`. Returns what to ask for, if anything.
+  /// `period_ns`: of period_for().
   std::optional<CadenceRequest> frame_chosen(std::int64_t received_ns, std::int64_t choice_ns, std::int64_t period_ns,
                                              std::int64_t refresh_period_ns) noexcept {
     if (to_skip_ > 0) {
@@ -53,14 +58,15 @@ class CadenceControl {
       return std::nullopt;
     }
     count_ = 0;
-    const std::int64_t shift_ns = shortest_wait_ns(refresh_period_ns) - guard_ns;
+    const std::optional<std::int64_t> shortest_ns = shortest_wait_ns(refresh_period_ns);
+    const std::int64_t shift_ns = shortest_ns ? *shortest_ns - guard_ns : 0;
     // Measured refreshes vary a little; shifts make up for that.
     const bool is_new_period = std::abs(period_ns - asked_period_ns_) > period_ns / 1000;
     if (std::abs(shift_ns) < least_shift_ns && !is_new_period) {
       return std::nullopt;
     }
     asked_period_ns_ = period_ns;
-    to_skip_ = settling_frames;
+    to_skip_ = is_refused_ ? refused_frames : settling_frames;
     return CadenceRequest{.period_ns = period_ns, .shift_ns = shift_ns};
   }
 
@@ -69,6 +75,7 @@ class CadenceControl {
     count_ = 0;
     to_skip_ = 0;
     asked_period_ns_ = 0;
+    is_refused_ = false;
   }
 
  private:
@@ -77,10 +84,10 @@ class CadenceControl {
     return rest < 0 ? rest + modulus : rest;
   }
 
-  /// Waits are points on a circle of one refresh: a frame that comes a little too late waits for the next one. The
-  /// frames lie together between the ends of the largest gap; the one after that gap waits shortest. Below zero if it
-  /// is too late.
-  [[nodiscard]] std::int64_t shortest_wait_ns(std::int64_t refresh_period_ns) noexcept {
+  /// Waits are taken modulo one refresh: a frame that comes a little too late waits for the next one. The frames lie
+  /// together outside the largest gap, and the one just after it waits shortest; below zero if it is too late. Nothing
+  /// if they lie everywhere, because they arrive too unevenly: no shift would help.
+  [[nodiscard]] std::optional<std::int64_t> shortest_wait_ns(std::int64_t refresh_period_ns) noexcept {
     std::ranges::sort(waits_ns_);
     std::size_t after_gap = 0;
     std::int64_t largest_ns = waits_ns_.front() + refresh_period_ns - waits_ns_.back();
@@ -90,6 +97,9 @@ class CadenceControl {
         after_gap = i;
       }
     }
+    if (largest_ns < refresh_period_ns / 4) {
+      return std::nullopt;
+    }
     const std::int64_t wait_ns = waits_ns_.at(after_gap);
     return after_gap == 0 || wait_ns < refresh_period_ns / 2 ? wait_ns : wait_ns - refresh_period_ns;
   }
@@ -98,6 +108,7 @@ class CadenceControl {
   std::size_t count_ = 0;
   std::size_t to_skip_ = 0;
   std::int64_t asked_period_ns_ = 0;
+  bool is_refused_ = false;
 };
 
 }  // namespace framewire

@@ -182,18 +182,34 @@ bool Drawing::show_frame() {
 
 /// Has the sender render a little later or earlier, if frames wait for their choice.
 void Drawing::ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns) {
-  if (!asks_cadence_ || refresh_period_ns_ == 0 || !facts_.status.format) {
+  if (!asks_cadence_ || !facts_.status.format) {
+    return;
+  }
+  if (refresh_period_ns_ == 0) {
+    constexpr int enough_frames = 300;  // a server's first answers take some
+    if (++frames_without_refresh_ == enough_frames) {
+      warning_ = "--cadence does nothing here: the refreshes of this screen are not known";
+    }
     return;
   }
   const Rational rate = facts_.status.format->frame_rate;
   const double frames_per_s = static_cast<double>(rate.numerator) / std::max<double>(rate.denominator, 1);
   const auto period_ns = CadenceControl::period_for(frames_per_s, refresh_period_ns_);
   if (!period_ns) {
+    if (!std::exchange(has_said_misfit_, true)) {
+      warning_ = "--cadence does nothing here: the stream's rate is not that of the screen, nor a whole part of it";
+    }
     return;
   }
+  cadence_.set_refused(!facts_.status.cadence_refusal.empty());
   if (const auto request = cadence_.frame_chosen(frame.received_ns(), choice_ns, *period_ns, refresh_period_ns_)) {
     stream_->ask_cadence(*request);
   }
+}
+
+std::string Drawing::take_warning() {
+  std::string warning = std::exchange(warning_, {});
+  return warning.empty() ? layer_.take_warning() : warning;
 }
 
 void Drawing::show(ReceivedFrame frame) {
@@ -309,7 +325,7 @@ std::optional<Surface::Presented> Drawing::present() {
 
 void Drawing::fail_without_gpu() {
   gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
-  throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
+  throw Error::failed(explain_gpu_loss(*gpu_loss_));
 }
 
 Image Drawing::capture() {

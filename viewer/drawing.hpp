@@ -58,8 +58,8 @@ class Drawing {
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
-  /// Why pictures that were to be drawn well are drawn fast, once.
-  std::string take_quality_failure() noexcept { return layer_.take_quality_failure(); }
+  /// What the user should know of the drawing, each once; else empty.
+  std::string take_warning();
   /// How the last picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return layer_.quality(); }
   [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
@@ -96,6 +96,9 @@ class Drawing {
   RefreshSchedule refreshes_;
   const bool asks_cadence_;
   CadenceControl cadence_;
+  int frames_without_refresh_ = 0;
+  bool has_said_misfit_ = false;
+  std::string warning_;
   std::int64_t refresh_period_ns_ = 0;
   ViewedStream* stream_ = nullptr;
 

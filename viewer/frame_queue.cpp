@@ -75,6 +75,9 @@ void FrameQueue::push(ReceivedFrame frame) {
     const std::scoped_lock lock(mutex_);
     slices_.clear();  // of this frame, which has all of them, or of one that never became complete
     pace(frame);
+    while (is_drawing_blocked_ && selector_.has_frame()) {
+      superseded.add(std::move(*selector_.pop()));
+    }
     selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
   }
   listeners_.on_frame();
@@ -126,6 +129,7 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
     if (selector_.rule() == FrameSelection::paced) {
       while (selector_.size() > 1 && paced_due_ns(selector_.at(0)) + overdue_ns < now_ns) {
         superseded.add(std::move(*selector_.pop()));
+        is_drawing_blocked_ = true;
       }
       next_ns = selector_.size() > 1 ? paced_due_ns(selector_.at(0)) + overdue_ns + 1 : INT64_MAX;
     }
@@ -198,6 +202,7 @@ std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {
   {
     const std::scoped_lock lock(mutex_);
     const bool had_room = selector_.has_room();
+    is_drawing_blocked_ = false;
     for (std::size_t due = count_due(now_ns); due > 0; --due) {
       if (frame) {
         superseded.add(std::move(*frame));

@@ -40,12 +40,13 @@ class FrameQueue {
   void push_slice(ReceivedFrame slice);
   /// Supersedes the frame that waits longest, if one does: who draws seems to be blocked. Returns whether one did.
   bool supersede_waiting();
-  /// Under a paced rule: supersedes the frames whose time was over before `now_ns`, but for the newest one: who draws
-  /// seems to be blocked, and a sender needs their slots. Returns when to call it again; INT64_MAX: after the next
-  /// push().
+  /// Under `paced`: supersedes the frames whose time was over long before `now_ns`, but for the newest one: who draws
+  /// seems to be blocked, and the sender needs their slots. Until the next take() only the newest frame waits then.
+  /// Returns when to call it again; INT64_MAX: after the next push().
   std::int64_t supersede_overdue(std::int64_t now_ns);
-  /// A session's ring has so many slots, and its frames come about so far apart: for paced rules, whose frames wait in
-  /// the ring. One slot is for the frame that is drawn, and one for the next that arrives.
+  /// For paced rules, whose frames wait in the ring: it has this many `slots`, and `period_ns` passes from frame to
+  /// frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
+  /// frame to arrive in.
   void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
   /// No frame follows.
   void close();
@@ -56,8 +57,8 @@ class FrameQueue {
   /// When take() has a frame: in the past for at once; nothing if none waits.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept;
   /// The frame to show now, if any. Under `paced` the newest that is due, and older ones are superseded; under
-  /// `paced_every` the oldest that is due. It counts
-  /// as neither shown nor superseded before settle(): call that before the next take().
+  /// `paced_every` the oldest that is due. It counts as neither shown nor superseded before settle(): call that before
+  /// the next take().
   std::optional<ReceivedFrame> take(std::int64_t now_ns = INT64_MAX);
   /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to
   /// one frame, which is not complete. Allocates only at the first calls.
@@ -104,6 +105,7 @@ class FrameQueue {
   PlayoutSchedule playout_;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame
+  bool is_drawing_blocked_ = false;                        // a frame was overdue, and none was taken since
   bool is_in_hand_ = false;                                // take() returned a frame that is not settled
   bool is_closed_ = false;
 };

@@ -27,7 +27,7 @@ constexpr bool is_paced(FrameSelection rule) noexcept {
 template <typename Frame>
 class FrameSelector {
  public:
-  /// The most that wait under any rule. A ring has fewer slots, unless its sender has another --slots.
+  /// The most that wait under any rule. A ring has 3 slots by default, and up to 64 (--slots).
   static constexpr std::size_t most_waiting = 8;
 
   explicit FrameSelector(FrameSelection rule) : rule_(rule) {}

@@ -38,6 +38,10 @@ std::uint64_t bytes_without_gap(const FrameHeader& header, const SliceSet& slice
 
 }  // namespace
 
+std::string explain_gpu_loss(const std::string& loss) {
+  return loss + "; start framewire view again, and look for the cause in the kernel's log (dmesg)";
+}
+
 Layer::Layer(bool verify, Statistics& statistics, std::optional<Quality> quality)
     : statistics_(statistics), wanted_quality_(quality), is_software_(is_software_renderer()), check_(verify) {}
 
@@ -211,11 +215,14 @@ bool Layer::draw_well(const Rectangle& at, Size surface) {
     }
     throw Error::failed("libplacebo cannot draw this picture");
   } catch (const Error& error) {
+    if (const auto loss = find_gl_loss()) {  // the cause of any other failure
+      throw Error::failed(explain_gpu_loss(*loss));
+    }
     if (wanted_quality_ == Quality::good) {
-      throw;
+      throw Error::failed(std::string(error.what()) + "; take --quality fast");
     }
     has_placebo_failed_ = true;
-    quality_failure_ = error.what();
+    warning_ = std::string(error.what()) + "; pictures are drawn in fast quality, and colours as they are coded";
   }
   return false;
 }

@@ -18,6 +18,9 @@
 
 namespace framewire {
 
+/// For the user: what find_gl_loss() has found, and what to do.
+std::string explain_gpu_loss(const std::string& loss);
+
 /// Holds the newest frame's texture. Holds the frame itself until the GPU has finished reading it; only then is its
 /// credit returned. Verifies each frame before releasing it. Used on the drawing thread.
 class Layer {
@@ -58,8 +61,8 @@ class Layer {
   static constexpr std::int64_t calm_ns = 200 * ns_per_ms;
   /// Whether the picture was drawn fast, and will be drawn well once its size has stayed for calm_ns.
   [[nodiscard]] bool is_provisional() const noexcept { return is_provisional_; }
-  /// Why libplacebo cannot be used, once; else empty.
-  std::string take_quality_failure() noexcept { return std::exchange(quality_failure_, {}); }
+  /// That libplacebo cannot be used, and why, once; else empty.
+  std::string take_warning() noexcept { return std::exchange(warning_, {}); }
   /// How the picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return drawn_quality_; }
 
@@ -103,7 +106,7 @@ class Layer {
   FrameTexture texture_;
   std::unique_ptr<PlaceboPainter> placebo_;  // made when it is needed first
   bool has_placebo_failed_ = false;
-  std::string quality_failure_;
+  std::string warning_;
   PixelFormat format_ = PixelFormat::bytes;  // of the texture
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;

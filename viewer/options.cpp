@@ -92,17 +92,18 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                  "fast: average what is shrunk; good: better filters, tone and gamut mapping; auto: good if a GPU "
                  "draws (default auto; HDR is always drawn well)")
       ->type_name("fast|good|auto");
-  const auto paced =
-      app.add_flag("--paced", raw.is_paced,
-                   "show frames evenly, by their presentation time, later by the jitter of their arrival (default: the "
-                   "newest at each refresh of the screen)");
+  const auto paced = app.add_flag(
+      "--paced", raw.is_paced,
+      "show frames evenly, by their presentation time, delayed by as much as their arrivals vary (default: the "
+      "newest at each refresh of the screen)");
   const auto low_latency =
       app.add_flag("--low-latency", raw.is_low_latency,
                    "show each frame at once, without waiting for the screen's refresh; the picture may tear")
           ->excludes(paced);
   app.add_flag("--cadence", raw.asks_cadence,
-               "tell the sender when to render, so that each frame arrives just before it is needed; gl: and pattern "
-               "can do so (default: they render at times of their own)")
+               "tell the sender when to render, so that each frame arrives just before the screen needs it; gl: and "
+               "pattern can do so, at a rate near the screen's or a part of it (default: they render at times of their "
+               "own)")
       ->excludes(low_latency);
   app.add_option("--refresh", raw.refresh,
                  "with --headless: show frames at this rate, as a screen would (default: as they come)")
@@ -262,6 +263,10 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   options.asks_cadence = raw.asks_cadence;
   if (raw.asks_cadence && raw.is_headless && raw.refresh.empty()) {
     throw Error::usage("--cadence needs a screen's refreshes; with --headless add --refresh HZ");
+  }
+  if (raw.asks_cadence && raw.pulls) {
+    throw Error::usage(
+        "--cadence asks the sender to render in time, and --pull must not disturb it; leave out one of them");
   }
   if (raw.is_low_latency && raw.is_headless) {
     throw Error::usage("--low-latency means nothing with --headless, which waits for no screen; leave it out");

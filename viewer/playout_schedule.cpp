@@ -90,7 +90,8 @@ void PlayoutSchedule::follow_drift(std::int64_t received_ns) noexcept {
 
 std::int64_t PlayoutSchedule::due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
   const std::int64_t undelayed_ns = saturating_add(pts_ns, base_ns_.value_or(0));
-  return saturating_add(std::min(undelayed_ns, received_ns), delay_ns());
+  const std::int64_t latest_ns = saturating_add(received_ns, delay_ns());
+  return std::clamp(saturating_add(undelayed_ns, delay_ns()), std::min(received_ns, latest_ns), latest_ns);
 }
 
 std::size_t PlayoutSchedule::count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept {

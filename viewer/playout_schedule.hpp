@@ -48,7 +48,8 @@ class PlayoutSchedule {
   /// The delay is not to be longer than this: more frames than that would wait.
   void limit_delay(std::int64_t longest_ns) noexcept { longest_delay_ns_ = std::max(longest_ns, guard_ns); }
 
-  /// When a frame is to be chosen: never later than the delay after its arrival, whatever its presentation time.
+  /// When a frame is to be chosen: not before its arrival, and never later than the delay after it, whatever its
+  /// presentation time.
   [[nodiscard]] std::int64_t due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept;
   /// Of frames that wait, by their due_ns() and oldest first: how many have reached their time at `now_ns`. The last of
   /// them is to be shown now, those before it never. A frame has reached it, too, if a later one has.

@@ -170,8 +170,12 @@ void Program::answer(const SurfaceEvents& events) {
 void Program::follow_renderer() {
   throw_if_drawing_failed();
   save_screenshot();
+  say_warning();
+}
+
+void Program::say_warning() {
   if (const std::string warning = renderer_->take_warning(); !warning.empty()) {
-    log_.warning(warning + "; pictures are drawn in fast quality, and colours as they are coded");
+    log_.warning(warning);
   }
 }
 
@@ -246,6 +250,7 @@ ExitStatus Program::finish() {
   log_.end_live();
   release_frames();
   attempt([&] { throw_if_drawing_failed(); });  // of the last frame, perhaps
+  say_warning();
   save_screenshot();
   attempt([&] { stream_->close(stats_json(report())); });
   recorder_.finish();

@@ -42,6 +42,7 @@ class Program {
  private:
   void answer(const SurfaceEvents& events);
   void follow_renderer();
+  void say_warning();
   void throw_if_drawing_failed();
   void save_screenshot();
   void save(const std::string& file, const Renderer::Screenshot& screenshot);

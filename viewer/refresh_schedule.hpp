@@ -149,7 +149,7 @@ class RefreshSchedule {
 
   /// How long before a refresh the choice is made.
   [[nodiscard]] std::int64_t lead_for(std::int64_t period_ns) const noexcept {
-    // Who needs nearly a whole period draws without a break.
+    // A viewer that needs nearly a whole period for drawing chooses the next frame at once.
     return std::min(lead_ns_, period_ns * 9 / 10);
   }
 

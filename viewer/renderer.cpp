@@ -191,10 +191,10 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   upload_method_ = drawing.upload_method();
   quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
-  if (std::string failure = drawing.take_quality_failure(); !failure.empty()) {
+  if (std::string warning = drawing.take_warning(); !warning.empty()) {
     {
       const std::scoped_lock lock(mutex_);
-      warning_ = std::move(failure);
+      warning_ = std::move(warning);
     }
     on_news_();
   }

@@ -146,7 +146,7 @@ void ViewedStream::follow_status() {
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     newest_.lost_message = now.message;  // later connection attempts overwrite now.message
   }
-  if (now.cadence_refusal != before.cadence_refusal && !now.cadence_refusal.empty()) {
+  if (options_.asks_cadence && before.cadence_refusal.empty() && !now.cadence_refusal.empty()) {
     log_.warning("the sender does not follow --cadence: " + printable(now.cadence_refusal));
   }
   if (now.session_number != before.session_number) {

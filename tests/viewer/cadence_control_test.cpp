@@ -75,6 +75,25 @@ TEST(CadenceControl, AsksRarelyOnceItFits) {
   EXPECT_LE(loop.requests, 3);
 }
 
+/// A gap between frames that arrive at any time is chance.
+TEST(CadenceControl, MovesNoSourceWhoseFramesArriveTooUnevenly) {
+  Loop loop(ns_per_s, 2 * refresh_ns);
+  loop.run(60);  // it asks for the screen's period
+  loop.requests = 0;
+  loop.run(6000);
+  EXPECT_EQ(loop.requests, 0);
+}
+
+TEST(CadenceControl, AsksRarelyAfterARefusal) {
+  CadenceControl control;
+  int requests = 0;
+  for (int i = 0; i < 6480; ++i) {
+    control.set_refused(requests > 0);
+    requests += control.frame_chosen(0, 5 * ns_per_ms, refresh_ns, refresh_ns) ? 1 : 0;
+  }
+  EXPECT_EQ(requests, 11) << "48 frames, then 12, and then 648 for each";
+}
+
 TEST(CadenceControl, BeginsAnewWithASession) {
   CadenceControl control;
   const auto until_request = [&] {

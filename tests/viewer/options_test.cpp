@@ -56,6 +56,7 @@ TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
   expect_refusal({"--headless", "--low-latency", "box"}, {"--headless", "--low-latency"});
   expect_refusal({"--cadence", "--low-latency", "box"}, {"--cadence", "--low-latency"});
   expect_refusal({"--headless", "--cadence", "box"}, {"--cadence", "--refresh"});
+  expect_refusal({"--pull", "--cadence", "box"}, {"--pull", "--cadence"});
   EXPECT_TRUE(parse({"--headless", "--cadence", "--refresh", "60", "box"}).asks_cadence);
   for (const char* wrong : {"0", "0.5", "1001", "-60", "nan", "inf", "60Hz", "60/1"}) {
     expect_refusal({"--headless", "--refresh", wrong, "box"}, {"--refresh", wrong});

@@ -96,6 +96,9 @@ void SenderSession::join(NegotiatedSession agreed) {
     subscription_->leave();
   }
   subscription_ = std::move(agreed.subscription);
+  if (stream_ != nullptr && stream_ != agreed.stream) {
+    stream_->cadence().forget(this);
+  }
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
   may_have_messages_ = true;

@@ -283,11 +283,13 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       return;
     }
     publish_news(session, epoch);
-    send_cadence(session);
     if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch.epochs_begun) {
       session.announce_ready();
     }
     try {
+      if (!session.has_bye()) {
+        send_cadence(session);
+      }
       session.check_peer();
       await_news(session);
     } catch (const Error&) {

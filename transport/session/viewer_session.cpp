@@ -372,7 +372,6 @@ void ViewerSession::handle_early_messages() {
 }
 
 void ViewerSession::ask_cadence(const CadenceRequest& request) {
-  cadence_refusal_.clear();
   authenticated_.channel->post(to_json(request));
 }
 

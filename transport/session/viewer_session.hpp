@@ -94,7 +94,7 @@ class ViewerSession {
 
   /// Asks the sender to render at other times. Call before has_bye(), on the session's thread.
   void ask_cadence(const CadenceRequest& request);
-  /// Why the sender does not do so; empty if it has not said no to the last request.
+  /// Why the sender does not do so; empty if it has not said no.
   [[nodiscard]] const std::string& cadence_refusal() const noexcept { return cadence_refusal_; }
 
   /// Whether the sender has said bye; frames_sent() is the number of frames it sent in this session, valid then.
