@@ -17,10 +17,17 @@ namespace framewire {
 ///   - Edges are rounded to whole pixels, each on its own: boxes that share an edge leave no gap.
 std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface);
 
-/// Where a picture lies if it fills `box` as the layer says: all of it, also what is outside the box and not seen.
-/// Empty if a side of an argument is 0. `sample_aspect_ratio`: as fit() has it. With Layout::stereo_side and
-/// stereo_top, the picture is fitted into a box twice as wide or high, and then squeezed.
-PictureRectangle place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
-                       const PictureRectangle& box);
+/// Where a picture lies, and what is seen of it.
+struct PlacedPicture {
+  PictureRectangle picture;  // all of it, also what is outside its box or cropped
+  PictureRectangle visible;  // the part of its box that it covers
+  bool operator==(const PlacedPicture&) const = default;
+};
+
+/// Fills `box` with the picture of a layer, as the layer says. Empty if a side of an argument or of the crop is 0.
+/// `sample_aspect_ratio`: as fit() has it. With Layout::stereo_side and stereo_top, the picture is fitted into a box
+/// twice as wide or high, and then squeezed.
+PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
+                    const PictureRectangle& box) noexcept;
 
 }  // namespace framewire
