@@ -60,11 +60,27 @@ struct RawOptions {
   bool pulls = false;
 };
 
-void describe_options(CLI::App& app, RawOptions& raw) {
+void describe_source(CLI::App& app, RawOptions& raw) {
   app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
                  "the sender, and its stream (default localhost:5290, and the first stream)");
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
       ->type_name("ADDR:PORT");
+  app.add_option(
+         "--delivery", raw.delivery,
+         "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
+         "--delivery every (default: that of the sender)")
+      ->type_name("latest|every");
+  app.add_option("--retry", raw.retry, "go on this long without a sender (default: for ever)")->type_name("TIME");
+  app.add_flag("--pull", raw.pulls,
+               "read a frame now and then, over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                   ", from the memory of a sender with --allow-pull (default: the "
+                   "sender sends the frames)");
+  app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
+      ->type_name("TIME");
+  app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
+}
+
+void describe_surface(CLI::App& app, RawOptions& raw) {
   app.add_flag("--headless", raw.is_headless, "open no window; draw into memory");
   app.add_option("--size", raw.size,
                  "size of the window (default 1280x720), or of the picture with --headless (default 960x540)")
@@ -73,6 +89,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--monitor", raw.monitor,
                  "monitor to open the window on; 1 is the primary one (default: the window system's choice)")
       ->type_name("N");
+}
+
+void describe_files(CLI::App& app, RawOptions& raw) {
   app.add_option("--output", raw.output,
                  "record frames: y4m to FILE.y4m or, with -, to standard output; raw frames to any other FILE. y4m "
                  "repeats a frame for each skipped one, so that it plays in real time")
@@ -83,11 +102,10 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--frame-times", raw.frame_times,
                  "at the end, write when each shown frame was begun, sent, received and shown; the last 216000 frames")
       ->type_name("FILE.csv");
-  app.add_option(
-         "--delivery", raw.delivery,
-         "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
-         "--delivery every (default: that of the sender)")
-      ->type_name("latest|every");
+}
+
+/// How well frames are drawn, and when they are shown.
+void describe_drawing(CLI::App& app, RawOptions& raw) {
   app.add_option("--quality", raw.quality,
                  "fast: average what is shrunk; good: better filters, tone and gamut mapping; auto: good if a GPU "
                  "draws (default auto; HDR is always drawn well)")
@@ -108,14 +126,13 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--refresh", raw.refresh,
                  "with --headless: show frames at this rate, as a screen would (default: as they come)")
       ->type_name("HZ");
-  app.add_option("--retry", raw.retry, "go on this long without a sender (default: for ever)")->type_name("TIME");
-  app.add_flag("--pull", raw.pulls,
-               "read a frame now and then, over " + names_of_links_that(&LinkTraits::can_be_pulled) +
-                   ", from the memory of a sender with --allow-pull (default: the "
-                   "sender sends the frames)");
-  app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
-      ->type_name("TIME");
-  app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
+}
+
+void describe_options(CLI::App& app, RawOptions& raw) {
+  describe_source(app, raw);
+  describe_surface(app, raw);
+  describe_drawing(app, raw);
+  describe_files(app, raw);
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);

@@ -42,13 +42,11 @@ void PlayoutSchedule::begin_at(std::int64_t offset_ns) noexcept {
 
 void PlayoutSchedule::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept {
   const std::int64_t offset_ns = saturating_subtract(received_ns, pts_ns);
-  if (!base_ns_) {
+  if (!base_ns_ || saturating_subtract(*base_ns_, offset_ns) > quicker_way_ns) {
     begin_at(offset_ns);
   } else if (saturating_subtract(offset_ns, *base_ns_) > delay_ns() + stall_ns) {
     begin_at(offset_ns);
     recovering_until_ns_ = saturating_add(received_ns, recovery_ns);
-  } else if (saturating_subtract(*base_ns_, offset_ns) > quicker_way_ns) {
-    begin_at(offset_ns);
   }
   if (received_ns >= recovering_until_ns_) {
     measure(offset_ns);

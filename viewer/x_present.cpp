@@ -16,8 +16,12 @@ constexpr std::int64_t longest_answer_ns = 200 * ns_per_ms;
 /// A server with another clock than CLOCK_MONOTONIC says times that are further away.
 constexpr std::int64_t longest_ago_ns = ns_per_s;
 
+/// XCB allocates what it returns by malloc().
+struct FreesByFree {
+  void operator()(void* reply) const noexcept { std::free(reply); }  // NOLINT(cppcoreguidelines-no-malloc)
+};
 template <typename Reply>
-using XcbPointer = std::unique_ptr<Reply, decltype([](void* reply) { std::free(reply); })>;
+using XcbPointer = std::unique_ptr<Reply, FreesByFree>;
 
 /// GLFW's function for native handles, which a GLFW without X does not have. 0: no window of X.
 xcb_window_t x_window_of(GLFWwindow* window) {

@@ -87,10 +87,12 @@ TEST(RefreshModel, FollowsAnotherRateSoon) {
   RefreshModel model;
   observe(model, 0, 200);
   const std::int64_t changed_ns = ns_per_s + 199 * period_ns;
+  constexpr std::int64_t short_period_ns = period_ns / 2;
   for (int i = 1; i < 60; ++i) {
-    model.observe(changed_ns + i * period_ns / 2, static_cast<std::uint64_t>(199 + i));
+    model.observe(changed_ns + i * short_period_ns, 199U + static_cast<std::uint64_t>(i));
   }
-  EXPECT_NEAR(static_cast<double>(model.next_after(changed_ns + 60 * period_ns / 2)->period_ns), period_ns / 2.0, 1e3);
+  EXPECT_NEAR(static_cast<double>(model.next_after(changed_ns + 60 * short_period_ns)->period_ns),
+              static_cast<double>(short_period_ns), 1e3);
 }
 
 class RefreshScheduleTest : public testing::Test {
