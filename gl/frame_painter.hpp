@@ -53,6 +53,7 @@ class FramePainter {
   struct Taps {
     int x = 1;
     int y = 1;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means the zero that the compiler compares with
     auto operator<=>(const Taps&) const = default;
   };
 
@@ -62,6 +63,7 @@ class FramePainter {
     Mode mode;
     Taps luma{};
     Taps chroma{};
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means the zero that the compiler compares with
     auto operator<=>(const Kind&) const = default;
   };
 
