@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "gl/colour_conversion.hpp"
+#include "gl/rectangle.hpp"
 #include "gl/shader_program.hpp"
 #include "gl/texture_planes.hpp"
 
@@ -22,14 +23,6 @@ struct PaintedFrame {
   int chroma_log2_height = 0;
   ChromaSite chroma_site{};
   ColourConversion conversion{};
-};
-
-/// A rectangle of the framebuffer in pixels; x and y are its lower left corner, as in GL.
-struct Rectangle {
-  int x;
-  int y;
-  int width;
-  int height;
 };
 
 /// Used on the context's thread.
