@@ -12,7 +12,7 @@ namespace framewire {
 
 namespace {
 
-constexpr int lines_before_frame_frag = 5;
+constexpr int lines_before_frame_frag = 6;
 
 /// With more samples than this on an axis their number is not compiled in: such small pictures need few pixels.
 constexpr int most_compiled_taps = 4;
@@ -28,13 +28,12 @@ double covered_texels(double texels_per_pixel) noexcept {
   return whole >= 1 && std::abs(texels_per_pixel - whole) <= whole / 256 ? whole : texels_per_pixel;
 }
 
-/// The number of bilinear samples on one axis: each covers two texels. `is_aligned`: the first pixel begins with a
-/// texel.
-int taps_for(double texels_per_pixel, bool is_aligned) noexcept {
+/// The number of samples on one axis. `is_aligned`: the first pixel begins with a texel.
+int taps_for(double texels_per_pixel, bool is_aligned, int texels_per_tap) noexcept {
   const double length = std::max(covered_texels(texels_per_pixel), 1.0);
   const bool begins_with_texels = is_aligned && texels_per_pixel == length && length == std::round(length);
   const double touched = begins_with_texels ? length : std::ceil(length) + 1;
-  return static_cast<int>(std::ceil(touched / 2));
+  return static_cast<int>(std::ceil(touched / texels_per_tap));
 }
 
 /// What stands for a number of samples in the shader: the number, or for 0 the uniform of this name.
@@ -42,10 +41,11 @@ std::string taps_text(int x, int y, const std::string& uniform) {
   return x == 0 ? uniform : "ivec2(" + std::to_string(x) + ", " + std::to_string(y) + ")";
 }
 
-std::string fragment_source(std::size_t planes, int mode, const std::string& taps, const std::string& chroma_taps) {
+std::string fragment_source(std::size_t planes, int mode, int alpha, const std::string& taps,
+                            const std::string& chroma_taps) {
   return "#version 450 core\n#define PLANES " + std::to_string(planes) + "\n#define MODE " + std::to_string(mode) +
-         "\n#define TAPS " + taps + "\n#define CHROMA_TAPS " + chroma_taps + "\n" +
-         std::string(find_embedded_shader("frame.frag").value());
+         "\n#define ALPHA " + std::to_string(alpha) + "\n#define TAPS " + taps + "\n#define CHROMA_TAPS " +
+         chroma_taps + "\n" + std::string(find_embedded_shader("frame.frag").value());
 }
 
 /// The part of `target` that fits a viewport. GL silently shrinks larger viewports, for example on a deep zoom.
@@ -98,7 +98,8 @@ Mapping chroma_mapping(const PaintedFrame& frame) noexcept {
 
 FramePainter::Variant::Variant(const Kind& kind)
     : program("frame.frag", find_embedded_shader("frame.vert").value(),
-              fragment_source(kind.planes, static_cast<int>(kind.mode), taps_text(kind.luma.x, kind.luma.y, "taps"),
+              fragment_source(kind.planes, static_cast<int>(kind.mode), static_cast<int>(kind.alpha),
+                              taps_text(kind.luma.x, kind.luma.y, "taps"),
                               taps_text(kind.chroma.x, kind.chroma.y, "chroma_taps")),
               lines_before_frame_frag),
       colour_matrix(program.uniform("colour_matrix")),
@@ -116,22 +117,27 @@ FramePainter::FramePainter() : vertex_array_(GlVertexArray::create()) {
   glGetIntegerv(GL_MAX_VIEWPORT_DIMS, max_viewport_.data());
 }
 
-FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Rectangle& target) noexcept {
+FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Rectangle& target, Alpha alpha) noexcept {
+  alpha = frame.has_alpha ? alpha : Alpha::premultiplied;
   const Size drawn{static_cast<std::uint32_t>(target.width), static_cast<std::uint32_t>(target.height)};
   if (frame.size == drawn) {
-    return {.planes = frame.texture_count, .mode = Mode::exact};
+    return {.planes = frame.texture_count, .mode = Mode::exact, .alpha = alpha};
   }
   const double ratio_x = static_cast<double>(frame.size.width) / drawn.width;
   const double ratio_y = static_cast<double>(frame.size.height) / drawn.height;
-  Kind kind{
-      .planes = frame.texture_count, .mode = Mode::mean, .luma = {taps_for(ratio_x, true), taps_for(ratio_y, true)}};
+  const int texels_per_tap = alpha == Alpha::straight ? 1 : 2;
+  Kind kind{.planes = frame.texture_count,
+            .mode = Mode::mean,
+            .alpha = alpha,
+            .luma = {taps_for(ratio_x, true, texels_per_tap), taps_for(ratio_y, true, texels_per_tap)}};
   if (frame.texture_count > 1) {
     const int step_x = 1 << frame.chroma_log2_width;
     const int step_y = 1 << frame.chroma_log2_height;
-    kind.chroma = {taps_for(ratio_x / step_x, step_x == 1 || frame.chroma_site.x_halves == 1),
-                   taps_for(ratio_y / step_y, step_y == 1 || frame.chroma_site.y_halves == 1)};
+    kind.chroma = {taps_for(ratio_x / step_x, step_x == 1 || frame.chroma_site.x_halves == 1, texels_per_tap),
+                   taps_for(ratio_y / step_y, step_y == 1 || frame.chroma_site.y_halves == 1, texels_per_tap)};
   }
-  // The mean of two texels, and the values between two, are one sample in any case.
+  // The mean of two texels, and the values between two, are one sample in any case. (Straight colours take more: a
+  // frame of another size has a pixel that covers two texels.)
   if (kind.luma == Taps{} && kind.chroma == Taps{}) {
     kind.mode = Mode::bilinear;
   }
@@ -149,7 +155,7 @@ const FramePainter::Variant& FramePainter::variant_for(Kind kind) {
 
 // ---- Drawing ----
 
-void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) {
+void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y, Alpha alpha) {
   if (frame.texture_count == 0 || target.width <= 0 || target.height <= 0) {
     return;
   }
@@ -157,7 +163,7 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   if (visible.width == 0 || visible.height == 0) {
     return;
   }
-  const Kind kind = kind_for(frame, target);
+  const Kind kind = kind_for(frame, target, alpha);
   const Variant& variant = variant_for(kind);
   variant.program.use();
   glUniformMatrix3fv(variant.colour_matrix, 1, GL_FALSE, frame.conversion.matrix.data());

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "gl/blend.hpp"
 #include "gl/colour_conversion.hpp"
 #include "gl/rectangle.hpp"
 #include "gl/shader_program.hpp"
@@ -22,6 +23,7 @@ struct PaintedFrame {
   int chroma_log2_width = 0;
   int chroma_log2_height = 0;
   ChromaSite chroma_site{};
+  bool has_alpha = false;  // else it is 1
   ColourConversion conversion{};
 };
 
@@ -33,16 +35,21 @@ class FramePainter {
 
   /// Draws into the current framebuffer, over what is there. At 1:1 every pixel is exact. An enlarged frame is
   /// interpolated linearly. In a shrunk one each pixel is the mean of what it covers of the frame, by area, at every
-  /// ratio; each axis and the chroma of 4:2:0 and 4:2:2 are enlarged or shrunk on their own. The first frame of a shape
-  /// and a ratio compiles a shader. Throws ShaderError.
+  /// ratio; each axis and the chroma of 4:2:0 and 4:2:2 are enlarged or shrunk on their own. The first frame of a
+  /// shape, a ratio and an `alpha` compiles a shader. Throws ShaderError.
+  ///
+  /// `alpha` says what the frame's alpha means. What is drawn is opaque, or its colours are multiplied by its alpha.
+  /// Straight colours are multiplied before they are scaled, so that those of transparent pixels leave no fringes.
+  /// Frames without alpha are opaque, and cost nothing more.
+  ///
   /// Changes the viewport, the program, the vertex array and texture units 0 to 2.
-  void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y);
+  void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y, Alpha alpha = Alpha::premultiplied);
 
  private:
   /// How a pixel is computed. The numbers are those of shaders/frame.frag.
   enum class Mode { exact, bilinear, mean };
 
-  /// How many samples one axis takes.
+  /// How many samples one axis takes. Each covers two texels; or one, if its colours have to be multiplied first.
   struct Taps {
     int x = 1;
     int y = 1;
@@ -54,6 +61,7 @@ class FramePainter {
   struct Kind {
     std::size_t planes;
     Mode mode;
+    Alpha alpha;  // its numbers, too, are those of shaders/frame.frag
     Taps luma{};
     Taps chroma{};
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means the zero that the compiler compares with
@@ -68,7 +76,7 @@ class FramePainter {
         chroma_taps;
   };
 
-  static Kind kind_for(const PaintedFrame& frame, const Rectangle& target) noexcept;
+  static Kind kind_for(const PaintedFrame& frame, const Rectangle& target, Alpha alpha) noexcept;
   const Variant& variant_for(Kind kind);
 
   std::map<Kind, Variant> variants_;

@@ -139,8 +139,8 @@ void FrameTexture::end_upload() noexcept {
   }
 }
 
-void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) {
-  painter_.draw(shown_.painted, {x, y, width, height}, flip_y);
+void FrameTexture::draw(int x, int y, int width, int height, bool flip_y, Alpha alpha) {
+  painter_.draw(shown_.painted, {x, y, width, height}, flip_y, alpha);
 }
 
 bool FrameTexture::fits(const FrameView& view) const noexcept {
@@ -179,6 +179,7 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& texture
   textures.format = layout.format;
   painted.texture_count = planes.size();
   painted.size = size;
+  painted.has_alpha = has_alpha(layout.format);
   painted.chroma_log2_width = planes.back().log2_width;
   painted.chroma_log2_height = planes.back().log2_height;
   return true;

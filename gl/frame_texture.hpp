@@ -66,9 +66,10 @@ class FrameTexture {
 
   /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels; x
   /// and y are its lower left corner, as in GL. The frame's top row is drawn at the top of a window. With `flip_y` it
-  /// becomes the framebuffer's row 0, which suits readback. Alpha is the frame's for rgba and bgra, else 1. Changes the
-  /// state that FramePainter::draw lists. Blends only if the caller has enabled blending. Throws ShaderError.
-  void draw(int x, int y, int width, int height, bool flip_y);
+  /// becomes the framebuffer's row 0, which suits readback. `alpha` says what that of rgba and bgra means, see
+  /// FramePainter::draw; other formats are opaque. Changes the state that FramePainter::draw lists. Blends only if the
+  /// caller has enabled blending. Throws ShaderError.
+  void draw(int x, int y, int width, int height, bool flip_y, Alpha alpha = Alpha::premultiplied);
 
   /// The textures of the newest frame, for other painters; valid until the next upload. None before the first.
   [[nodiscard]] const PaintedFrame& painted() const noexcept { return shown_.painted; }

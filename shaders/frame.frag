@@ -2,12 +2,18 @@
 //   PLANES  1: RGB or gray, 2: luma and interleaved chroma, 3: luma, U and V
 //   MODE    0: one pixel of the frame per pixel drawn, read without filtering
 //           1: one bilinear sample per pixel
-//           2: the mean of what a pixel covers, of TAPS x TAPS bilinear samples
+//           2: the mean of what a pixel covers, of TAPS x TAPS bilinear samples, or texels with ALPHA 1
+//   ALPHA   0: comes out as 1
+//           1: is straight, and the colours come out multiplied by it; only with PLANES 1, and not with MODE 1
+//           2: comes out as it is
 //   TAPS, CHROMA_TAPS  ivec2; constants, so that the compiler unrolls the loops, which halves the time on llvmpipe; or
 //           the uniforms `taps` and `chroma_taps`
 //
 // Chroma is sited by `site` and interpolated linearly. The colour matrix is linear too, so filtering comes first and
 // one matrix product is enough.
+//
+// Straight colours are multiplied texel by texel, before the mean. That takes as many reads of memory as bilinear samples
+// do, no second texture, and no rounding in between, which a pass at the frame's size would need.
 
 layout(binding = 0) uniform sampler2D plane0;
 layout(binding = 1) uniform sampler2D plane1;
@@ -24,9 +30,34 @@ flat in ivec2 site;
 
 out vec4 colour;
 
-vec4 to_rgb(vec4 texel) {
-  return vec4(of_first * texel.r + of_second * texel.g + of_third * texel.b + of_none, texel.a);
+#if ALPHA == 1
+
+vec4 multiplied(vec4 texel) {
+  return vec4(texel.rgb * texel.a, texel.a);
 }
+
+// Colours of limited range may be brighter than white. Opaque ones are clipped at 1, and so these at their alpha.
+vec4 to_rgb(vec4 texel) {
+  vec3 rgb = of_first * texel.r + of_second * texel.g + of_third * texel.b + of_none * texel.a;
+  return vec4(min(rgb, vec3(texel.a)), texel.a);
+}
+
+#else
+
+vec4 multiplied(vec4 texel) {
+  return texel;
+}
+
+vec4 to_rgb(vec4 texel) {
+  vec3 rgb = of_first * texel.r + of_second * texel.g + of_third * texel.b + of_none;
+#if ALPHA == 0
+  return vec4(rgb, 1.0);
+#else
+  return vec4(rgb, texel.a);
+#endif
+}
+
+#endif
 
 #if MODE == 0
 
@@ -67,7 +98,7 @@ void main() {
   // Not from gl_FragCoord: Mesa 22.3 turns it over in a framebuffer object to which a program drew after the window.
   // The interpolated position is in the middle of a pixel, so rounding does not move it to another one.
   ivec2 pixel = ivec2(frame_position * vec2(textureSize(plane0, 0)));
-  vec4 texel = texelFetch(plane0, pixel, 0);
+  vec4 texel = multiplied(texelFetch(plane0, pixel, 0));
 #if PLANES > 1
   texel = vec4(texel.r, chroma_at(pixel), 1.0);
 #endif
@@ -101,16 +132,41 @@ uniform vec2 chroma_covered;
 uniform ivec2 taps;
 uniform ivec2 chroma_taps;
 
-// Texel `texel` and the next one on one axis, as one bilinear sample between them.
+// What is read at once on one axis.
 struct Tap {
   float position;  // in texels
-  float weight;    // how much of both lies between `from` and `to`
+  float weight;    // how much of it lies between `from` and `to`
 };
+
+#if ALPHA == 1
+
+const int texels_per_tap = 1;
+
+Tap tap_at(float texel, float from, float to) {
+  return Tap(texel, clamp(min(texel + 1.0, to) - max(texel, from), 0.0, 1.0));
+}
+
+// Texels beyond the edge have the weight 0.
+vec4 read(sampler2D plane, vec2 position, vec2 size) {
+  return multiplied(texelFetch(plane, ivec2(min(position, size - 1.0)), 0));
+}
+
+#else
+
+const int texels_per_tap = 2;
+
+// Texel `texel` and the next one, as one bilinear sample between them.
 Tap tap_at(float texel, float from, float to) {
   float first = clamp(min(texel + 1.0, to) - max(texel, from), 0.0, 1.0);
   float second = clamp(to - (texel + 1.0), 0.0, 1.0);
   return Tap(texel + 0.5 + second / max(first + second, 1e-6), first + second);
 }
+
+vec4 read(sampler2D plane, vec2 position, vec2 size) {
+  return texture(plane, position / size);
+}
+
+#endif
 
 // The mean of the texels that a drawn pixel at `at` covers, by the area that it covers of each. An axis on which it
 // covers less than one texel is enlarged: the mean over the length of one texel is linear interpolation.
@@ -124,11 +180,11 @@ vec4 mean(sampler2D plane, vec2 at, vec2 size_texels, ivec2 count) {
   vec2 first = floor(from + negligible);
   vec4 sum = vec4(0.0);
   for (int j = 0; j < count.y; ++j) {
-    Tap row = tap_at(first.y + float(2 * j), from.y, to.y);
+    Tap row = tap_at(first.y + float(texels_per_tap * j), from.y, to.y);
     vec4 row_sum = vec4(0.0);
     for (int i = 0; i < count.x; ++i) {
-      Tap column = tap_at(first.x + float(2 * i), from.x, to.x);
-      row_sum += column.weight * texture(plane, vec2(column.position, row.position) / size);
+      Tap column = tap_at(first.x + float(texels_per_tap * i), from.x, to.x);
+      row_sum += column.weight * read(plane, vec2(column.position, row.position), size);
     }
     sum += row.weight * row_sum;
   }

@@ -1,6 +1,7 @@
 #include "gl/frame_painter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -63,20 +64,59 @@ std::pair<double, double> covered_range(std::uint32_t index, std::uint32_t pixel
   return {std::max(centre - half, 0.0), std::min<double>(centre + half, texels)};
 }
 
-/// The mean of a plane over what a drawn pixel covers, in double precision.
-double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x = 0,
-                      double shift_y = 0) {
+/// The mean of `value(texel)` over what a drawn pixel covers of a plane, in double precision.
+template <typename Value>
+double reference_mean_of(Size plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x, double shift_y,
+                         Value&& value) {
   const auto [left, right] = covered_range(x, drawn.width, plane.width, shift_x);
   const auto [top, bottom] = covered_range(y, drawn.height, plane.height, shift_y);
   double sum = 0;
   for (std::uint32_t row = 0; row < plane.height; ++row) {
     for (std::uint32_t column = 0; column < plane.width; ++column) {
-      sum += plane.values[std::size_t{row} * plane.width + column] * covered(column, left, right) *
-             covered(row, top, bottom);
+      sum += value(std::size_t{row} * plane.width + column) * covered(column, left, right) * covered(row, top, bottom);
     }
   }
   return sum / ((right - left) * (bottom - top));
 }
+
+double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x = 0,
+                      double shift_y = 0) {
+  return reference_mean_of({plane.width, plane.height}, drawn, x, y, shift_x, shift_y,
+                           [&plane](std::size_t texel) { return plane.values[texel]; });
+}
+
+/// A picture of rgba.
+struct AlphaPicture {
+  template <typename Value>
+  AlphaPicture(Size picture_size, Value&& value) : size(picture_size), texture(GlTexture::create(GL_TEXTURE_2D)) {
+    for (std::uint32_t i = 0; i < size.width * size.height * 4; ++i) {
+      values.push_back(static_cast<std::uint8_t>(value(i / 4 % size.width, i / 4 / size.width, i % 4)));
+    }
+    const auto width = static_cast<GLsizei>(size.width);
+    const auto height = static_cast<GLsizei>(size.height);
+    glTextureStorage2D(texture.id(), 1, GL_RGBA8, width, height);
+    glTextureSubImage2D(texture.id(), 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, values.data());
+    glTextureParameteri(texture.id(), GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture.id(), GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture.id(), GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  }
+  static AlphaPicture noise(Size size) {
+    return {size, [](std::uint32_t x, std::uint32_t y, std::uint32_t component) {
+              return (x * 7919U + y * 104'729U + component * 65'537U) * 2654435761U >> 24U;
+            }};
+  }
+
+  [[nodiscard]] PaintedFrame frame(ColourRange range = ColourRange::full) const {
+    PaintedFrame frame{.textures = {texture.id()}, .texture_count = 1, .size = size};
+    frame.has_alpha = true;
+    frame.conversion = colour_conversion(PixelFormat::rgba, {.range = range}, size.height);
+    return frame;
+  }
+
+  Size size;
+  std::vector<std::uint8_t> values{};
+  GlTexture texture;
+};
 
 /// GL's weights between two texels have 8 bits, and so has the result.
 constexpr double mean_tolerance = 1.6;
@@ -84,10 +124,10 @@ constexpr double mean_tolerance = 1.6;
 class FramePainterTest : public GlTest {
  protected:
   /// The drawn picture, top row first; R, G, B, A.
-  std::vector<std::byte> drawn(const PaintedFrame& frame, Size size) {
+  std::vector<std::byte> drawn(const PaintedFrame& frame, Size size, Alpha alpha = Alpha::premultiplied) {
     OffscreenTarget target(size);
     target.bind();
-    painter_.draw(frame, {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)}, false);
+    painter_.draw(frame, {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)}, false, alpha);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
     return pixels;
@@ -106,6 +146,26 @@ class FramePainterTest : public GlTest {
             << plane.width << "x" << plane.height << " to " << size.width << "x" << size.height << " at " << x << ","
             << y;
       }
+    }
+  }
+
+  /// Draws the picture as `alpha` says, and compares all components with the reference.
+  void expect_alpha_means(const AlphaPicture& picture, Size size, Alpha alpha, double tolerance) {
+    const std::vector<std::byte> pixels = drawn(picture.frame(), size, alpha);
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      const auto x = static_cast<std::uint32_t>(i / 4 % size.width);
+      const auto y = static_cast<std::uint32_t>(i / 4 / size.width);
+      const bool is_alpha = i % 4 == 3;
+      const double mean = reference_mean_of(picture.size, size, x, y, 0, 0, [&](std::size_t texel) -> double {
+        const double value = picture.values[texel * 4 + i % 4];
+        if (alpha == Alpha::straight && !is_alpha) {
+          return value * picture.values[texel * 4 + 3] / 255;
+        }
+        return is_alpha && alpha == Alpha::opaque ? 255 : value;
+      });
+      ASSERT_NEAR(std::to_integer<int>(pixels[i]), mean, tolerance)
+          << picture.size.width << "x" << picture.size.height << " to " << size.width << "x" << size.height
+          << ", alpha " << static_cast<int>(alpha) << " at " << x << "," << y << " component " << i % 4;
     }
   }
 
@@ -136,6 +196,63 @@ TEST_F(FramePainterTest, AnEnlargedPictureIsInterpolatedLinearly) {
   const Plane noise = Plane::noise(16, 9);
   expect_means(noise, {17, 10});
   expect_means(noise, {40, 23});
+}
+
+TEST_F(FramePainterTest, StraightColoursAreMultipliedBeforeTheMean) {
+  // No weights of bilinear samples are in the way: only the result is rounded.
+  constexpr double exact = 0.51;
+  const AlphaPicture noise = AlphaPicture::noise({97, 55});
+  expect_alpha_means(noise, {97, 55}, Alpha::straight, exact);
+  for (const Size size : {Size{96, 54}, {70, 40}, {48, 27}, {97, 30}, {33, 19}, {20, 55}, {10, 6}, {1, 1}}) {
+    expect_alpha_means(noise, size, Alpha::straight, exact);
+  }
+  const AlphaPicture small = AlphaPicture::noise({16, 9});
+  for (const Size size : {Size{17, 10}, {40, 23}, {16, 20}, {5, 30}}) {
+    expect_alpha_means(small, size, Alpha::straight, exact);
+  }
+}
+
+TEST_F(FramePainterTest, OpaqueAndMultipliedColoursStayAsTheyAre) {
+  const AlphaPicture noise = AlphaPicture::noise({40, 30});
+  for (const Alpha alpha : {Alpha::opaque, Alpha::premultiplied}) {
+    for (const Size size : {Size{40, 30}, {64, 48}, {13, 9}, {80, 11}}) {
+      expect_alpha_means(noise, size, alpha, mean_tolerance);
+    }
+  }
+}
+
+TEST_F(FramePainterTest, TransparentPixelsLeaveNoFringes) {
+  const AlphaPicture picture({99, 66}, [](std::uint32_t x, std::uint32_t y, std::uint32_t component) {
+    const bool is_transparent = (x / 5 + y / 4) % 2 == 0;
+    const std::array<int, 4> green{0, 255, 0, 0};
+    const std::array<int, 4> red{255, 0, 0, 255};
+    return (is_transparent ? green : red).at(component);
+  });
+  for (const Size size : {Size{30, 20}, {99, 66}, {240, 160}, {30, 160}}) {
+    const std::vector<std::byte> pixels = drawn(picture.frame(), size, Alpha::straight);
+    bool has_edges = false;
+    for (std::size_t i = 0; i < pixels.size(); i += 4) {
+      ASSERT_EQ(pixels[i + 1], std::byte{0}) << i / 4;
+      ASSERT_EQ(pixels[i], pixels[i + 3]) << i / 4;
+      has_edges = has_edges || (pixels[i] > std::byte{50} && pixels[i] < std::byte{200});
+    }
+    EXPECT_EQ(has_edges, size != picture.size);
+    EXPECT_NE(drawn(picture.frame(), size)[1], std::byte{0}) << "without multiplication there is green";
+  }
+}
+
+/// 16 is black and 235 white; what is brighter is white.
+TEST_F(FramePainterTest, ColoursOfLimitedRangeAreMultipliedWithoutTheirOffset) {
+  const AlphaPicture picture({3, 1}, [](std::uint32_t x, std::uint32_t, std::uint32_t component) {
+    return component == 3 ? 100U : std::array<unsigned, 3>{16, 235, 255}.at(x);
+  });
+  for (const Size size : {Size{3, 1}, {3, 2}}) {
+    const std::vector<std::byte> pixels = drawn(picture.frame(ColourRange::limited), size, Alpha::straight);
+    EXPECT_EQ(pixels[0], std::byte{0});
+    EXPECT_EQ(pixels[4], std::byte{100});
+    EXPECT_EQ(pixels[8], std::byte{100});
+    EXPECT_EQ(pixels[3], std::byte{100});
+  }
 }
 
 /// Chroma is shrunk at its own ratio: at half of the luma's it is enlarged up to a ratio of 2.

@@ -47,12 +47,12 @@ class FrameTextureTest : public GlTest {
   static constexpr Size target_size{64, 48};
 
   /// Clears to 99, draws, and keeps the result in window orientation.
-  void draw(FrameTexture& texture, const Rectangle& where, bool flip_y = false) {
+  void draw(FrameTexture& texture, const Rectangle& where, bool flip_y = false, Alpha alpha = Alpha::premultiplied) {
     target_.bind();
     constexpr float gray = 99.0F / 255.0F;
     glClearColor(gray, gray, gray, gray);
     glClear(GL_COLOR_BUFFER_BIT);
-    texture.draw(where.x, where.y, where.width, where.height, flip_y);
+    texture.draw(where.x, where.y, where.width, where.height, flip_y, alpha);
     target_.read_rgba(pixels_, flip_y ? OffscreenTarget::RowOrder::top_down : OffscreenTarget::RowOrder::bottom_up);
   }
 
@@ -248,6 +248,26 @@ TEST_F(FrameTextureTest, TakesNewSizesAndFormats) {
   ASSERT_TRUE(texture.upload(coordinates(64, 48).view()));
   draw(texture, {0, 0, 64, 48});
   EXPECT_EQ(pixel(60, 40), (Rgba{60, 40, 7, 255}));
+}
+
+TEST_F(FrameTextureTest, DrawsAlphaAsTheCallerSaysWhereThereIsAny) {
+  FrameTexture texture;
+  const auto drawn_pixel = [&](PixelFormat format, Alpha alpha, int side) {
+    Frame frame(format, 8, 8);
+    for (std::uint32_t i = 0; i < 64; ++i) {
+      frame.set(i % 8, i / 8, {200, 100, 50, 102});
+    }
+    EXPECT_TRUE(texture.upload(frame.view()));
+    draw(texture, {0, 48 - side, side, side}, false, alpha);
+    return pixel(1, 1);
+  };
+  for (const int side : {8, 20, 5}) {
+    EXPECT_EQ(drawn_pixel(PixelFormat::rgba, Alpha::straight, side), (Rgba{80, 40, 20, 102}));
+    EXPECT_EQ(drawn_pixel(PixelFormat::bgra, Alpha::straight, side), (Rgba{20, 40, 80, 102}));
+    EXPECT_EQ(drawn_pixel(PixelFormat::rgba, Alpha::premultiplied, side), (Rgba{200, 100, 50, 102}));
+    EXPECT_EQ(drawn_pixel(PixelFormat::bgra, Alpha::opaque, side), (Rgba{50, 100, 200, 255}));
+    EXPECT_EQ(drawn_pixel(PixelFormat::rgb0, Alpha::straight, side), (Rgba{200, 100, 50, 255}));
+  }
 }
 
 TEST_F(FrameTextureTest, RefusesWhatIsNoPictureAndKeepsTheOneBefore) {
