@@ -67,6 +67,16 @@ struct Texture {
   static void destroy(GLuint id) noexcept { glDeleteTextures(1, &id); }
 };
 
+/// Not yet a texture: glTextureView makes it one.
+struct TextureView {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glGenTextures(1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteTextures(1, &id); }
+};
+
 struct Framebuffer {
   static GLuint make() noexcept {
     GLuint id = 0;
@@ -99,6 +109,7 @@ struct Program {
 
 using GlBuffer = GlHandle<gl_kinds::Buffer>;
 using GlTexture = GlHandle<gl_kinds::Texture>;
+using GlTextureView = GlHandle<gl_kinds::TextureView>;
 using GlFramebuffer = GlHandle<gl_kinds::Framebuffer>;
 using GlVertexArray = GlHandle<gl_kinds::VertexArray>;
 using GlShader = GlHandle<gl_kinds::Shader>;
