@@ -10,9 +10,17 @@
 
 namespace framewire {
 
-/// The boxes of a scene's layers, in its order, in pixels of the surface. A box may lie partly or wholly outside. A
-/// hidden layer's box is empty, and the layout leaves no room for it.
+/// The boxes of a scene's layers, in its order, in pixels of the surface. A box may lie partly or wholly outside, at
+/// most 2^24 pixels from the surface's corner. A box that rounds to nothing, or has a side that is no number, is {}.
+///   - Layout::grid: the number of columns is the root of the number of layers, rounded up, unless another number makes
+///     pictures of 16:9 larger by more than an eighth. The last row is in the middle.
+///   - Layout::pip: the first layer fills the canvas. Each other one is a quarter as wide and high, or as much smaller
+///     as needed for all of them. They stand in columns over the right edge, filled from below, 1/40 of the height
+///     from each other and from the edges.
+///   - A hidden layer's box is {}, and the layout leaves no room for it. But in pip and stereo layouts the first layers
+///     keep their parts: when the large picture or the left eye's is hidden, its place is empty.
 ///   - The canvas is shown as large as it fits, undistorted and in the middle. Without a canvas it is the surface.
+///     Nor if one of its sides is 0.
 ///   - With a wall, the canvas covers all screens and what is between them, and the surface shows this screen's part.
 ///   - Edges are rounded to whole pixels, each on its own: boxes that share an edge leave no gap.
 std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface);
@@ -24,7 +32,8 @@ struct PlacedPicture {
   bool operator==(const PlacedPicture&) const = default;
 };
 
-/// Fills `box` with the picture of a layer, as the layer says. Empty if a side of an argument or of the crop is 0.
+/// Fills `box` with the picture of a layer, as the layer says. Empty if a side of an argument or of the crop is 0. What
+/// the crop has outside the frame is left out. Without a crop, Fit::contain places the picture as fit() does.
 /// `sample_aspect_ratio`: as fit() has it. With Layout::stereo_side and stereo_top, the picture is fitted into a box
 /// twice as wide or high, and then squeezed.
 PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,

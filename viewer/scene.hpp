@@ -1,9 +1,11 @@
 // What a viewer shows, and where.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.hpp"
@@ -62,6 +64,9 @@ struct SceneLayer {
   bool operator==(const SceneLayer&) const = default;
 };
 
+/// What a scene file may have.
+constexpr std::size_t max_scene_layers = 64;
+
 /// A value.
 struct Scene {
   Layout layout = Layout::grid;
@@ -71,5 +76,36 @@ struct Scene {
   std::vector<SceneLayer> layers;    // from the back to the front
   bool operator==(const Scene&) const = default;
 };
+
+/// The words for these values, in scene files and on the command line: "stereo-side".
+std::string_view name(Layout layout) noexcept;
+std::string_view name(Blend blend) noexcept;
+std::string_view name(Alpha alpha) noexcept;
+std::string_view name(Fit fit) noexcept;
+/// Nothing for any other word.
+std::optional<Layout> layout_from_name(std::string_view word) noexcept;
+std::optional<Blend> blend_from_name(std::string_view word) noexcept;
+std::optional<Alpha> alpha_from_name(std::string_view word) noexcept;
+std::optional<Fit> fit_from_name(std::string_view word) noexcept;
+/// All words of a kind: "contain, cover or fill" in a message; layout_names("|", "|") for an option's type_name.
+std::string layout_names(std::string_view between = ", ", std::string_view before_last = " or ");
+std::string blend_names(std::string_view between = ", ", std::string_view before_last = " or ");
+std::string alpha_names(std::string_view between = ", ", std::string_view before_last = " or ");
+std::string fit_names(std::string_view between = ", ", std::string_view before_last = " or ");
+
+/// The alpha of a layer that does not say it: straight for what lies over another picture in Layout::overlay by
+/// Blend::over, which shows nothing of that picture otherwise. Other blends need no alpha: black adds nothing.
+/// `index` counts the scene's layers from 0.
+Alpha usual_alpha(Layout layout, std::size_t index, Blend blend) noexcept;
+
+/// The following parsers throw Error (usage); `what` names the option or key in it.
+/// "3x2@1,0": a wall of 3x2 screens, and the column and row of this one, counted from 0,0. No bezel.
+Wall parse_wall(std::string_view text, std::string_view what);
+/// "3x2" alone. Each 1 … 64.
+Size parse_screens(std::string_view text, std::string_view what);
+/// "1,0" alone: sets the screen of `wall`, whose columns and rows are known.
+void parse_screen(std::string_view text, std::string_view what, Wall& wall);
+/// "40x30". Each 0 … 32768.
+Size parse_bezel(std::string_view text, std::string_view what);
 
 }  // namespace framewire
