@@ -72,12 +72,12 @@ FOREIGN = [
     (r"lib(av|sw)\w+/", ["media"]),
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
     (r"libplacebo/", ["gl"]),
-    (r"(GLFW/|imgui|backends/imgui|stb/|stb_)", ["viewer"]),
+    (r"(GLFW/|imgui|backends/imgui|stb/|stb_|toml\+\+/)", ["viewer"]),
     (r"(cuda|nvcuvid|nvml)", ["memory", "gl", "media"]),
     (r"openssl/", ["transport/tls"]),
 ]
 # Headers that take seconds to compile: never in a header.
-HEAVY = re.compile(r"(nlohmann/json\.hpp|CLI/|spdlog/|lib(av|sw)\w+/)")
+HEAVY = re.compile(r"(nlohmann/json\.hpp|toml\+\+/|CLI/|spdlog/|lib(av|sw)\w+/)")
 # media's internal header for libav's types.
 HEAVY_MAY = {"media/libav.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
