@@ -10,7 +10,7 @@ pkg_check_modules(GLFW REQUIRED IMPORTED_TARGET glfw3)
 pkg_check_modules(PLACEBO REQUIRED IMPORTED_TARGET libplacebo>=4.208)
 pkg_check_modules(XCB_PRESENT REQUIRED IMPORTED_TARGET xcb-present xcb)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus>=3.0)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED tomlplusplus>=3.0)  # its headers
 pkg_check_modules(RDMA REQUIRED IMPORTED_TARGET libibverbs librdmacm)
 find_path(IMGUI_INCLUDE_DIR imgui.h PATH_SUFFIXES imgui REQUIRED)
 find_library(IMGUI_LIBRARY imgui REQUIRED)

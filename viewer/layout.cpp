@@ -135,8 +135,10 @@ struct SmallPictures {
     const double gap = margin(canvas);
     const double width = canvas.width / part;
     const double height = canvas.height / part;
-    const double right = canvas.width - gap - static_cast<double>(index / rows) * (width + gap);
-    const double bottom = canvas.height - gap - static_cast<double>(index % rows) * (height + gap);
+    const std::size_t column = index / rows;
+    const std::size_t row = index % rows;
+    const double right = canvas.width - gap - static_cast<double>(column) * (width + gap);
+    const double bottom = canvas.height - gap - static_cast<double>(row) * (height + gap);
     return {right - width, bottom - height, right, bottom};
   }
 };
