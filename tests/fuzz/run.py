@@ -19,6 +19,7 @@ DICTIONARIES = {
     "sender_session": "json",
     "viewer_session": "json",
     "options": "options",
+    "scene": "scene",
 }
 
 
