@@ -14,7 +14,7 @@ struct BlendedPicture {
   GLuint texture = 0;
   Rectangle place{};  // texel (0, 0) goes to its lower left pixel, and every texel to one pixel
   Blend blend = Blend::over;
-  double opacity = 1;  // 0 to 1: how much of the result is seen; the rest is what was there
+  double opacity = 1;  // 0 to 1: the picture's colours and its alpha are multiplied by it
   BlendValues values = BlendValues::coded;
 };
 

@@ -27,13 +27,17 @@ struct PaintedFrame {
   ColourConversion conversion{};
 };
 
-/// Used on the context's thread.
+/// Applies the matrix and the range, but not the transfer function or the primaries (no tone mapping). At 1:1 every
+/// pixel is within 1/255 of the standards' value. Chroma of 4:2:0 and 4:2:2 is interpolated linearly, sited by
+/// PaintedFrame::chroma_site. Used on the context's thread.
 class FramePainter {
  public:
   /// Throws Error if GL has no memory.
   FramePainter();
 
-  /// Draws into the current framebuffer, over what is there. At 1:1 every pixel is exact. An enlarged frame is
+  /// Draws into the current framebuffer, over what is there; blends only if the caller has enabled blending. The
+  /// frame's top row is drawn at the top of a window. With `flip_y` it becomes the framebuffer's row 0, which suits
+  /// readback. Alpha is the frame's for rgba and bgra, else 1. At 1:1 every pixel is exact. An enlarged frame is
   /// interpolated linearly. In a shrunk one each pixel is the mean of what it covers of the frame, by area, at every
   /// ratio; each axis and the chroma of 4:2:0 and 4:2:2 are enlarged or shrunk on their own. The first frame of a
   /// shape, a ratio and an `alpha` compiles a shader. Throws ShaderError.

@@ -139,10 +139,6 @@ void FrameTexture::end_upload() noexcept {
   }
 }
 
-void FrameTexture::draw(int x, int y, int width, int height, bool flip_y, Alpha alpha) {
-  painter_.draw(shown_.painted, {x, y, width, height}, flip_y, alpha);
-}
-
 bool FrameTexture::fits(const FrameView& view) const noexcept {
   const FrameLayout& layout = view.layout;
   return layout.format != PixelFormat::bytes && !validate_layout(layout, view.payload.size()).has_value() &&

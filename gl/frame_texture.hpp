@@ -1,4 +1,4 @@
-// Uploads frames from host memory and draws them.
+// Uploads frames from host memory into textures.
 #pragma once
 
 #include <array>
@@ -35,10 +35,8 @@ struct FrameView {
 enum class UploadMethod { pinned_memory, persistent_buffer, client_pointer };
 const char* name(UploadMethod method) noexcept;
 
-/// The textures of the newest frame, and how to draw it. Any picture format; size and format may change from frame to
-/// frame. Drawing applies the matrix and the range, but not the transfer function or the primaries (no tone mapping).
-/// The caller handles the sample aspect. At 1:1 every pixel is within 1/255 of the standards' value. Chroma of 4:2:0
-/// and 4:2:2 is interpolated linearly, sited by FrameView::chroma_location. Used on the context's thread.
+/// The textures of the newest frame, for painters. Any picture format; size and format may change from frame to frame.
+/// Used on the context's thread.
 class FrameTexture {
  public:
   /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method.
@@ -64,14 +62,7 @@ class FrameTexture {
   /// Waits for upload_done() until `deadline_ns` (monotonic).
   GpuWait wait_upload_done(std::int64_t deadline_ns) noexcept { return fence_.wait(deadline_ns); }
 
-  /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels; x
-  /// and y are its lower left corner, as in GL. The frame's top row is drawn at the top of a window. With `flip_y` it
-  /// becomes the framebuffer's row 0, which suits readback. `alpha` says what that of rgba and bgra means, see
-  /// FramePainter::draw; other formats are opaque. Changes the state that FramePainter::draw lists. Blends only if the
-  /// caller has enabled blending. Throws ShaderError.
-  void draw(int x, int y, int width, int height, bool flip_y, Alpha alpha = Alpha::premultiplied);
-
-  /// The textures of the newest frame, for other painters; valid until the next upload. None before the first.
+  /// The textures of the newest frame; valid until the next upload. None before the first.
   [[nodiscard]] const PaintedFrame& painted() const noexcept { return shown_.painted; }
 
   /// How the last frame was uploaded. Before the first frame: the method that will be tried first.
@@ -115,7 +106,6 @@ class FrameTexture {
   UploadMethod fallback_ = UploadMethod::persistent_buffer;  // for payloads that preferred_ cannot take
   UploadMethod method_;
   GLint max_side_ = 0;
-  FramePainter painter_;
   PinnedBlocks pinned_;
   StagingBuffer staging_;
   GlFence fence_;

@@ -1,9 +1,13 @@
 #include "viewer/composition.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/clock.hpp"
 #include "gl/gl.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/report.hpp"
+#include "viewer/status_screen.hpp"
 
 namespace framewire {
 
@@ -31,50 +35,166 @@ StatusScreen lost_screen(const StreamFacts& facts) {
   return {"lost " + facts.peer_text + "; reconnecting", facts.lost_message};
 }
 
-}  // namespace
-
-Composition::Composition(Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
-
-void Composition::draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts,
-                       const std::optional<Pacing>& pacing, std::int64_t now_ns) {
-  glDisable(GL_BLEND);
-  const bool has_picture = layer_.has_picture();
-  if (has_picture) {
-    glClearColor(0, 0, 0, 1);
-    glClear(GL_COLOR_BUFFER_BIT);
-    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1}, now_ns);
-    glViewport(0, 0, static_cast<GLsizei>(surface.width), static_cast<GLsizei>(surface.height));
-  } else {
-    clear_for_waiting_picture(surface);
-  }
-  const bool has_status_screen = !has_picture || is_lost(facts.status);
-  if (!(has_status_screen || panel_.is_shown()) || !overlay_.begin(surface)) {
-    return;
-  }
-  if (!has_picture) {
-    draw_waiting_picture(overlay_, surface, waiting_screen(facts), now_ns);
-  } else if (has_status_screen) {
-    draw_lost_banner(overlay_, surface, lost_screen(facts), now_ns);
-  }
-  if (panel_.is_shown()) {
-    panel_.draw(overlay_, surface, statistics_, counts, panel_facts(facts, pacing), now_ns);
-  }
-  overlay_.finish();
+/// Whether a scene is one picture that fills the surface.
+bool is_one_picture(const Scene& scene) {
+  return scene.layers.size() == 1 && !scene.wall && !scene.canvas && !scene.layers[0].is_hidden &&
+         scene.layers[0] == SceneLayer{.source = scene.layers[0].source};
 }
 
-std::int64_t Composition::step_ns(const StreamFacts& facts) const noexcept {
-  if (!layer_.has_picture() || is_lost(facts.status)) {
+bool needs_status(const ComposedStream& stream) noexcept {
+  return !stream.layer->has_picture() || is_lost(stream.facts->status) || !stream.defect.empty();
+}
+
+Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
+  return facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1};
+}
+
+Rectangle to_gl(const PictureRectangle& a, Size surface) noexcept {
+  return {a.x, static_cast<int>(surface.height) - a.y - a.height, a.width, a.height};
+}
+
+GLuint bound_framebuffer() noexcept {
+  GLint bound = 0;
+  glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &bound);
+  return static_cast<GLuint>(bound);
+}
+
+}  // namespace
+
+void Composition::show(Scene scene) {
+  scene_ = std::move(scene);
+  is_direct_ = is_one_picture(scene_);
+  laid_out_ = {};
+  selected_ = scene_.layers.empty() ? 0 : std::min(selected_, scene_.layers.size() - 1);
+  if (is_direct_) {
+    compositor_.reset();
+  }
+}
+
+void Composition::lay_out_for(Size surface) {
+  if (laid_out_ != surface || boxes_.size() != scene_.layers.size()) {
+    boxes_ = lay_out(scene_, surface);
+    laid_out_ = surface;
+  }
+}
+
+PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept {
+  const SceneLayer& how = scene_.layers[index];
+  return {.layer = stream.layer,
+          .how = how,
+          .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
+}
+
+void Composition::prepare(Size surface, Streams streams, std::size_t index) {
+  Layer& layer = *streams[index].layer;
+  const StreamFormat& format = *streams[index].facts->status.format;
+  lay_out_for(surface);
+  const PictureRectangle picture =
+      placed(streams[index], index, {format.layout.width, format.layout.height}).at.picture;
+  if (is_direct_) {
+    layer.prepare(format, to_gl(picture, surface), surface);
+    return;
+  }
+  const GLuint bound = bound_framebuffer();
+  const OffscreenTarget scratch(surface);
+  scratch.bind();
+  layer.prepare(format, to_gl(picture, surface), surface);
+  glBindFramebuffer(GL_FRAMEBUFFER, bound);
+}
+
+// ---- Drawing ----
+
+void Composition::draw(const Target& target, Streams streams, std::int64_t now_ns) {
+  glDisable(GL_BLEND);
+  if (streams.size() != scene_.layers.size()) {
+    return;
+  }
+  lay_out_for(target.size);
+  const bool has_overlay = panel_.is_shown() || std::ranges::any_of(streams, needs_status);
+  if (is_direct_) {
+    draw_directly(target, streams[0], now_ns);
+  } else {
+    compose(target, streams, has_overlay, now_ns);
+  }
+  if (has_overlay && overlay_.begin(target.size)) {
+    draw_overlay(target.size, streams, now_ns);
+    overlay_.finish();
+  }
+  has_overlay_ = has_overlay;
+}
+
+void Composition::draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns) {
+  if (!stream.layer->has_picture()) {
+    clear_for_waiting_picture(target.size);
+    return;
+  }
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  const PlacedPicture at = placed(stream, 0, stream.layer->frame_size()).at;
+  stream.layer->draw(to_gl(at.picture, target.size), target.size, now_ns);
+  glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
+}
+
+void Composition::compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns) {
+  placed_.clear();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    placed_.push_back(placed(streams[i], i, streams[i].layer->frame_size()));
+  }
+  if (!compositor_) {
+    compositor_ = std::make_unique<Compositor>();
+  }
+  const GLuint bound = bound_framebuffer();
+  compositor_->compose(target.size, placed_, scene_.blends_linear_light, now_ns);
+  compositor_->show(bound, !target.keeps_content || has_overlay || has_overlay_);
+}
+
+// ---- What is over the pictures ----
+
+void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (needs_status(streams[i])) {
+      draw_status(surface, streams[i], boxes_[i], now_ns);
+    }
+  }
+  if (panel_.is_shown()) {
+    draw_panel(surface, streams[selected_], now_ns);
+  }
+}
+
+void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
+                              std::int64_t now_ns) const {
+  const PictureRectangle everything{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)};
+  const StatusPlace place{.box = is_direct_ ? everything : box, .has_background = is_direct_};
+  if (!stream.defect.empty()) {
+    draw_lost_banner(overlay_, place, {stream.facts->peer_text, std::string(stream.defect)}, now_ns);
+  } else if (!stream.layer->has_picture()) {
+    draw_waiting_picture(overlay_, place, waiting_screen(*stream.facts), now_ns);
+  } else {
+    draw_lost_banner(overlay_, place, lost_screen(*stream.facts), now_ns);
+  }
+}
+
+void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
+  const std::optional<StreamFormat>& format = stream.facts->status.format;
+  const PanelFacts facts{.format = format ? describe(*format) : "",
+                         .colour = format ? describe_colour(*format) : "",
+                         .pacing = stream.pacing ? describe(*stream.pacing) : "",
+                         .start_line = stream.facts->status.start_line,
+                         .upload_path = std::string(name(stream.layer->method())) + ", " + short_renderer()};
+  panel_.draw(overlay_, surface, *stream.statistics, stream.counts, facts, now_ns);
+}
+
+std::int64_t Composition::step_ns(Streams streams) const noexcept {
+  if (std::ranges::any_of(streams, needs_status)) {
     return status_step_ns;
   }
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
-PanelFacts Composition::panel_facts(const StreamFacts& facts, const std::optional<Pacing>& pacing) const {
-  return {.format = facts.status.format ? describe(*facts.status.format) : "",
-          .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
-          .pacing = pacing ? describe(*pacing) : "",
-          .start_line = facts.status.start_line,
-          .upload_path = std::string(name(layer_.method())) + ", " + short_renderer()};
+void Composition::frame_shown(std::size_t index, std::int64_t latency_ns) noexcept {
+  if (index == selected_) {
+    panel_.frame_shown(latency_ns);
+  }
 }
 
 std::string short_renderer() {

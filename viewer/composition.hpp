@@ -2,41 +2,85 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "transport/session/subscriber.hpp"
-#include "viewer/layer.hpp"
+#include "viewer/compositor.hpp"
 #include "viewer/overlay.hpp"
 #include "viewer/panel.hpp"
 #include "viewer/playout_schedule.hpp"
+#include "viewer/scene.hpp"
 #include "viewer/statistics.hpp"
-#include "viewer/status_screen.hpp"
 #include "viewer/stream_facts.hpp"
 
 namespace framewire {
 
-/// Draws the layer, and over it the panel, the waiting picture, or the banner about a lost sender. Used on the drawing
-/// thread. The layer and the statistics outlive it.
+/// A stream as the picture has it. What it points at outlives the call that gets it.
+struct ComposedStream {
+  Layer* layer = nullptr;
+  const StreamFacts* facts = nullptr;
+  std::string_view defect{};         // why its frames cannot be drawn; empty: they can
+  Statistics* statistics = nullptr;  // for the panel, as what follows
+  SubscriberCounts counts{};
+  std::optional<Pacing> pacing{};
+};
+
+/// Draws the streams' pictures, and over them the panel, and for a stream without a picture or a sender what it waits
+/// for. A stream that has the surface for itself is drawn directly; several are put together by a Compositor. Used on
+/// the drawing thread.
 class Composition {
  public:
-  Composition(Layer& layer, Statistics& statistics);
+  using Streams = std::span<const ComposedStream>;
 
-  /// Draws into the bound framebuffer, whose size is `surface`.
-  void draw(Size surface, const StreamFacts& facts, const SubscriberCounts& counts, const std::optional<Pacing>& pacing,
-            std::int64_t now_ns);
+  /// What is drawn from now on.
+  void show(Scene scene);
+
+  /// What the surface is like.
+  struct Target {
+    Size size;
+    bool keeps_content = false;  // what was drawn the last time is still there
+  };
+  /// Draws into the bound framebuffer. `streams` are those of the scene's layers, in its order.
+  void draw(const Target& target, Streams streams, std::int64_t now_ns);
+
+  /// Sets up what the first frame of a stream's new format needs: draws a black one. Overwrites the bound framebuffer
+  /// if draws_directly(). Throws as Layer::prepare().
+  void prepare(Size surface, Streams streams, std::size_t index);
+  /// Whether the only stream is drawn into the surface's own framebuffer.
+  [[nodiscard]] bool draws_directly() const noexcept { return is_direct_; }
+
+  /// The surface's content has changed otherwise.
+  void forget_surface() noexcept { has_overlay_ = true; }
 
   /// Time until the next animation step of the picture; RedrawSchedule::never_ns if nothing is animated.
-  [[nodiscard]] std::int64_t step_ns(const StreamFacts& facts) const noexcept;
+  [[nodiscard]] std::int64_t step_ns(Streams streams) const noexcept;
 
   void toggle_panel() noexcept { panel_.toggle(); }
-  void frame_shown(std::int64_t latency_ns) noexcept { panel_.frame_shown(latency_ns); }
+  /// A frame of the stream with this index was shown.
+  void frame_shown(std::size_t index, std::int64_t latency_ns) noexcept;
 
  private:
-  [[nodiscard]] PanelFacts panel_facts(const StreamFacts& facts, const std::optional<Pacing>& pacing) const;
+  [[nodiscard]] PlacedLayer placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept;
+  void lay_out_for(Size surface);
+  void draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns);
+  void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
+  void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
+  void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
+  void draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns);
 
-  Layer& layer_;
-  Statistics& statistics_;
+  Scene scene_;
+  bool is_direct_ = false;
+  Size laid_out_;                        // boxes_ are for this size
+  std::vector<PictureRectangle> boxes_;  // of the layers
+  std::vector<PlacedLayer> placed_;      // kept for its memory
+  std::unique_ptr<Compositor> compositor_;
+  bool has_overlay_ = true;   // the surface has more than the pictures
+  std::size_t selected_ = 0;  // the panel is about this layer
   Overlay overlay_;
   Panel panel_;
 };

@@ -1,7 +1,7 @@
 #include "viewer/drawing.hpp"
 
 #include <algorithm>
-#include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "gl/gl.hpp"
@@ -21,46 +21,46 @@ bool is_empty(Size size) noexcept {
   return size.width == 0 || size.height == 0;
 }
 
-/// Counts the frame that was taken from a queue as superseded, unless it is shown before.
-class FrameInHand {
+/// At its end, frames that were taken from their queues and are not shown count as superseded.
+class FramesInHand {
  public:
-  FrameInHand(FrameQueue& queue, Statistics& statistics) noexcept : queue_(queue), statistics_(statistics) {}
-  ~FrameInHand() {
-    queue_.settle([this] { statistics_.frame_superseded(); });
+  explicit FramesInHand(std::vector<std::unique_ptr<ShownStream>>& streams) noexcept : streams_(streams) {}
+  ~FramesInHand() {
+    for (const auto& stream : streams_) {
+      if (stream->has_frame_in_hand()) {
+        stream->settle();
+      }
+    }
   }
-  FrameInHand(const FrameInHand&) = delete;
-  FrameInHand& operator=(const FrameInHand&) = delete;
-
-  void shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
-    queue_.settle([&] { statistics_.frame_shown(sender, here, clock_offset_ns); });
-  }
+  FramesInHand(const FramesInHand&) = delete;
+  FramesInHand& operator=(const FramesInHand&) = delete;
 
  private:
-  FrameQueue& queue_;
-  Statistics& statistics_;
+  std::vector<std::unique_ptr<ShownStream>>& streams_;
 };
-
-std::string not_a_picture(const FrameLayout& layout) {
-  if (layout.format == PixelFormat::bytes) {
-    return "this stream carries bytes, not pictures; there is nothing to draw";
-  }
-  return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " " +
-         std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() + "; send a smaller --size";
-}
 
 }  // namespace
 
-Drawing::Drawing(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
-                 const DrawingOptions& options)
+Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options)
     : surface_(surface),
-      statistics_(statistics),
       frame_times_(frame_times),
       clock_(clock),
+      options_(options),
       started_ns_(clock.now_ns()),
-      layer_(options.verify, statistics, options.quality),
-      composition_(layer_, statistics),
       schedule_(clock, options.first_draw_delay_ns),
-      asks_cadence_(options.asks_cadence) {}
+      upload_method_(FrameTexture().method()) {}
+
+void Drawing::show(const ShownScene& shown) {
+  Streams before = std::exchange(streams_, {});
+  for (const auto& stream : shown.streams) {
+    const auto known = std::ranges::find_if(before, [&](const auto& old) { return old && old->stream() == stream; });
+    streams_.push_back(known != before.end() ? std::move(*known)
+                                             : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
+                                                                             options_, streams_.size()));
+  }
+  composition_.show(shown.scene);
+  schedule_.request_within(surface_.may_be_visible() ? 0 : options_.first_draw_delay_ns);
+}
 
 void Drawing::toggle_panel() noexcept {
   composition_.toggle_panel();
@@ -68,12 +68,14 @@ void Drawing::toggle_panel() noexcept {
 }
 
 void Drawing::draw() {
-  if (stream_ == nullptr) {
+  if (streams_.empty()) {
     return;
   }
   follow_facts();
-  const bool has_shown = show_frame();
-  upload_slices();
+  const bool has_shown = show_frames();
+  for (const auto& stream : streams_) {
+    stream->upload_slices(!draws_nothing());
+  }
   if (!has_shown && schedule_.is_due() && !awaits_choice(clock_.now_ns())) {
     redraw();
     warm_up();
@@ -81,78 +83,106 @@ void Drawing::draw() {
 }
 
 std::int64_t Drawing::due_ns() {
-  if (stream_ == nullptr) {
+  if (streams_.empty()) {
     return INT64_MAX;
   }
   const std::int64_t now_ns = clock_.now_ns();
   const std::int64_t frame_ns = choice_ns(now_ns).value_or(INT64_MAX);
   const std::int64_t due_ns = awaits_choice(now_ns) ? frame_ns : std::min(schedule_.due_ns(), frame_ns);
-  return layer_.release_finished() ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
+  bool is_released = true;
+  for (const auto& stream : streams_) {
+    is_released &= stream->layer().release_finished();
+  }
+  return is_released ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
 }
 
-// ---- Following the stream ----
+void Drawing::release() noexcept {
+  for (const auto& stream : streams_) {
+    stream->layer().forget_memory();
+  }
+}
+
+Quality Drawing::quality() const noexcept {
+  return std::ranges::any_of(streams_, [](const auto& stream) { return stream->layer().quality() == Quality::good; })
+             ? Quality::good
+             : Quality::fast;
+}
+
+std::string Drawing::take_warning() {
+  std::string warning = std::exchange(warning_, {});
+  for (auto stream = streams_.begin(); warning.empty() && stream != streams_.end(); ++stream) {
+    warning = (*stream)->take_warning();
+  }
+  return warning.empty() ? painters_.take_warning() : warning;
+}
+
+// ---- Following the streams ----
 
 void Drawing::follow_facts() {
-  if (facts_version_ == stream_->facts_version()) {
-    return;
-  }
-  facts_version_ = stream_->facts_version();
-  const SubscriberStatus before = std::exchange(facts_, stream_->facts()).status;
-  const SubscriberStatus& now = facts_.status;
-  if (looks_different(before, now)) {
-    // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
-    const bool can_wait = !surface_.may_be_visible() || now.state == SubscriberState::connected;
-    schedule_.request_within(can_wait ? status_delay_ns : 0);
-  }
-  if (now.session_number != before.session_number) {
-    cadence_.restart();
-  }
-  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
-    layer_.forget_memory();
-  }
-  if (now.epochs_begun != before.epochs_begun) {
-    prepare_for_epoch();
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i]->follow_facts();
+    follow_news(i);
   }
 }
 
-void Drawing::follow_epoch(const ReceivedFrame& frame) noexcept {
-  const std::pair epoch(frame.session_number(), frame.header().epoch);
-  if (std::exchange(epoch_, epoch) != epoch) {
-    layer_.forget_memory();
+void Drawing::follow_news(std::size_t index) {
+  const ShownStream::News news = streams_[index]->take_news();
+  if (news.looks_different) {
+    // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
+    const bool is_connected = streams_[index]->facts().status.state == SubscriberState::connected;
+    schedule_.request_within(!surface_.may_be_visible() || is_connected ? status_delay_ns : 0);
+  }
+  if (news.has_format) {
+    prepare_for_format(index);
   }
 }
 
 /// The first frame of a format costs much more than later ones. The sender holds it back until this is done.
-void Drawing::prepare_for_epoch() {
-  const SubscriberStatus& status = facts_.status;
-  if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
+void Drawing::prepare_for_format(std::size_t index) {
+  const auto& format = streams_[index]->facts().status.format;
+  if (format && format->layout.format != PixelFormat::bytes && !draws_nothing()) {
     surface_.begin();
-    layer_.prepare(*status.format, surface_.size());
-    if (surface_.may_be_visible()) {
+    composition_.prepare(surface_.size(), composed(), index);
+    if (surface_.may_be_visible() && composition_.draws_directly()) {
       schedule_.request();  // over what that drew
     }
   }
-  stream_->confirm_epoch(status.epochs_begun);
+  streams_[index]->confirm_format();
 }
 
-ChromaLocation Drawing::chroma_location() const noexcept {
-  return facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+Composition::Streams Drawing::composed() {
+  composed_.clear();
+  for (const auto& stream : streams_) {
+    composed_.push_back(stream->composed());
+  }
+  return composed_;
 }
 
 // ---- Frames ----
 
-/// When the frame that waits is to be chosen, or a newer one in its place; nothing if none waits.
+/// Pictures of several streams are presented once for each refresh, if those are known.
+bool Drawing::follows_refreshes() const noexcept {
+  return surface_.is_synchronised() || options_.asks_cadence || streams_.size() > 1 ||
+         std::ranges::any_of(streams_,
+                             [](const auto& stream) { return stream->stream()->queue().pacing().has_value(); });
+}
+
+/// When the frames that wait are to be chosen, or newer ones in their place; nothing if none waits.
 std::optional<std::int64_t> Drawing::choice_ns(std::int64_t now_ns) {
-  const std::optional<std::int64_t> due_ns = stream_->queue().due_ns();
-  if (!due_ns) {
+  std::optional<std::int64_t> earliest_ns;
+  for (const auto& stream : streams_) {
+    if (const auto due_ns = stream->due_ns()) {
+      earliest_ns = std::min(*due_ns, earliest_ns.value_or(INT64_MAX));
+    }
+  }
+  if (!earliest_ns) {
     return std::nullopt;
   }
-  const bool follows_refreshes = surface_.is_synchronised() || asks_cadence_ || stream_->queue().pacing();
   const std::optional<Refresh> refresh =
-      follows_refreshes && !draws_nothing() ? surface_.next_refresh(now_ns) : std::nullopt;
+      follows_refreshes() && !draws_nothing() ? surface_.next_refresh(now_ns) : std::nullopt;
   refresh_period_ns_ = refresh ? refresh->period_ns : 0;
   const std::int64_t choice_ns = refreshes_.choice_ns(refresh, now_ns);
-  return refresh ? choice_ns : std::max(choice_ns, *due_ns);
+  return refresh ? choice_ns : std::max(choice_ns, *earliest_ns);
 }
 
 /// Whether a frame will be drawn so soon that nothing else is drawn before: that would take its refresh.
@@ -162,113 +192,75 @@ bool Drawing::awaits_choice(std::int64_t now_ns) {
 }
 
 /// Returns whether there was a frame.
-bool Drawing::show_frame() {
+bool Drawing::show_frames() {
   const std::int64_t now_ns = clock_.now_ns();
   const std::optional<std::int64_t> choice = choice_ns(now_ns);
   if (choice.value_or(INT64_MAX) > now_ns) {
     return false;
   }
-  // By the time that the choice was planned for: how late this thread woke up must not change what is shown.
-  std::optional<ReceivedFrame> frame = stream_->queue().take(*choice);
+  const FramesInHand in_hand(streams_);
+  bool has_frame = false;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    // By the time that the choice was planned for: how late this thread woke up must not change what is shown.
+    if (streams_[i]->take(*choice, refresh_period_ns_)) {
+      has_frame = true;
+      follow_news(i);
+    }
+  }
   refreshes_.choice_made();
-  if (!frame) {
-    return false;
+  if (has_frame) {
+    show_frames_in_hand();
   }
-  follow_facts();  // those of the frame are there now
-  ask_cadence(*frame, *choice);
-  show(std::move(*frame));
-  return true;
+  return has_frame;
 }
 
-/// Has the sender render a little later or earlier, if frames wait for their choice.
-void Drawing::ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns) {
-  if (!asks_cadence_ || !facts_.status.format) {
-    return;
-  }
-  if (refresh_period_ns_ == 0) {
-    constexpr int enough_frames = 300;  // a server's first answers take some
-    if (++frames_without_refresh_ == enough_frames) {
-      warning_ = "--cadence does nothing here: the refreshes of this screen are not known";
+void Drawing::show_frames_in_hand() {
+  const std::int64_t begun_ns = clock_.now_ns();
+  bool has_picture = false;
+  for (const auto& stream : streams_) {
+    if (!stream->has_frame_in_hand()) {
+      continue;
     }
-    return;
-  }
-  const Rational rate = facts_.status.format->frame_rate;
-  const double frames_per_s = static_cast<double>(rate.numerator) / std::max<double>(rate.denominator, 1);
-  const auto period_ns = CadenceControl::period_for(frames_per_s, refresh_period_ns_);
-  if (!period_ns) {
-    if (!std::exchange(has_said_misfit_, true)) {
-      warning_ = "--cadence does nothing here: the stream's rate is not that of the screen, nor a whole part of it";
+    if (draws_nothing() || !stream->defect().empty()) {  // frames are still received and released, so that the sender
+                                                         // is not held back
+      stream->pass_unseen();
+    } else {
+      upload(*stream);
     }
+    has_picture |= stream->has_frame_in_hand();
+  }
+  if (!has_picture) {
     return;
   }
-  cadence_.set_refused(!facts_.status.cadence_refusal.empty());
-  if (const auto request = cadence_.frame_chosen(frame.received_ns(), choice_ns, *period_ns, refresh_period_ns_)) {
-    stream_->ask_cadence(*request);
-  }
-}
-
-std::string Drawing::take_warning() {
-  std::string warning = std::exchange(warning_, {});
-  return warning.empty() ? layer_.take_warning() : warning;
-}
-
-void Drawing::show(ReceivedFrame frame) {
-  FrameInHand in_hand(stream_->queue(), statistics_);
-  follow_epoch(frame);
-  if (draws_nothing()) {  // frames are still received and released, so that the sender is not held back
-    check_unseen(frame, statistics_);
-    return;
-  }
-  const FrameHeader header = frame.header();
-  ShownTimes here{.received_ns = frame.received_ns(), .selected_ns = clock_.now_ns()};
-  upload(std::move(frame));
-  here.uploaded_ns = clock_.now_ns();
   surface_.begin();
-  draw_picture();
+  draw_picture(false);
   const auto presented = present();
   if (!presented) {
     fail_without_gpu();
   }
-  here.shown_ns = presented->shown_ns;
-  refreshes_.drawn(presented->drawn_ns - here.selected_ns);
-  layer_.release_finished();
-  const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
-  in_hand.shown(header.times, here, offset_ns);
-  frame_times_.frame_shown(header, here, offset_ns);
-  composition_.frame_shown(here.shown_ns + offset_ns - header.times.completed_ns);
+  refreshes_.drawn(presented->drawn_ns - begun_ns);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i]->has_frame_in_hand()) {
+      composition_.frame_shown(i, streams_[i]->shown(presented->shown_ns));
+    }
+  }
   plan_next_redraw(0);
 }
 
-void Drawing::upload(ReceivedFrame frame) {
-  const FrameLayout layout = frame.header().layout;
-  Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
-  if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
-    result = Layer::Upload::gpu_is_lost;  // the cause of any other failure
-  }
-  switch (result) {
-    case Layer::Upload::done:
-      return;
-    case Layer::Upload::gpu_is_lost:
-      fail_without_gpu();
-    case Layer::Upload::not_a_picture:
-      throw Error::failed(not_a_picture(layout));
-    case Layer::Upload::gpu_hangs:
-      throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
-  }
-}
-
-/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown: its own slices
-/// may be uploaded already.
-void Drawing::upload_slices() {
-  if (stream_->queue().has_frame()) {
+/// One of several streams that cannot be drawn leaves the others alone.
+void Drawing::upload(ShownStream& stream) {
+  if (stream.upload()) {
+    upload_method_ = stream.layer().method();
     return;
   }
-  stream_->queue().take_slices(slices_);
-  for (const ReceivedFrame& slice : slices_) {
-    follow_epoch(slice);
-    layer_.slice_arrived(slice, chroma_location(), !draws_nothing());
+  const std::string reason = stream.describe_failed_upload();
+  if (streams_.size() == 1) {
+    throw Error::failed(reason);
   }
-  slices_.clear();
+  stream.settle();
+  stream.set_defect(reason);
+  warning_ = stream.facts().peer_text + ": " + reason;
+  schedule_.request();
 }
 
 // ---- Pictures without a new frame ----
@@ -284,7 +276,7 @@ void Drawing::redraw() {
   }
   const std::int64_t cpu_before_ns = process_cpu_ns();
   surface_.begin();
-  draw_picture();
+  draw_picture(false);
   if (!present()) {
     fail_without_gpu();
   }
@@ -293,27 +285,31 @@ void Drawing::redraw() {
 
 void Drawing::plan_next_redraw(std::int64_t cost_ns) {
   schedule_.drawn(cost_ns, step_ns());
-  if (layer_.is_provisional()) {
+  if (std::ranges::any_of(streams_, [](const auto& stream) { return stream->layer().is_provisional(); })) {
     schedule_.request_within(Layer::calm_ns);
   }
 }
 
 /// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.
 void Drawing::warm_up() {
-  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
+  const bool are_waiting = std::ranges::all_of(
+      streams_, [](const auto& stream) { return stream->facts().status.state == SubscriberState::waiting; });
+  if (!is_warm_ && are_waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
     is_warm_ = true;
     surface_.begin();
-    layer_.warm_up(surface_.size());
+    streams_[0]->layer().warm_up(surface_.size());
+    composition_.forget_surface();
     schedule_.request();  // over what that drew
   }
 }
 
-void Drawing::draw_picture() {
-  composition_.draw(surface_.size(), facts_, stream_->counts(), stream_->queue().pacing(), clock_.now_ns());
+void Drawing::draw_picture(bool is_capture) {
+  composition_.draw({.size = surface_.size(), .keeps_content = surface_.keeps_content() && !is_capture}, composed(),
+                    clock_.now_ns());
 }
 
-std::int64_t Drawing::step_ns() const noexcept {
-  return surface_.may_be_visible() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
+std::int64_t Drawing::step_ns() {
+  return surface_.may_be_visible() ? composition_.step_ns(composed()) : RedrawSchedule::never_ns;
 }
 
 /// Returns nothing if the GPU is lost: the drawing will never be visible.
@@ -324,12 +320,12 @@ std::optional<Surface::Presented> Drawing::present() {
 }
 
 void Drawing::fail_without_gpu() {
-  gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
+  gpu_loss_ = gpu_loss_.value_or(std::string(lost_context));
   throw Error::failed(explain_gpu_loss(*gpu_loss_));
 }
 
 Image Drawing::capture() {
-  Image picture = surface_.capture([this] { draw_picture(); });
+  Image picture = surface_.capture([this] { draw_picture(true); });
   if (gpu_loss_ || find_gl_loss()) {
     throw Error::failed("the GPU was lost");
   }

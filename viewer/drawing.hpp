@@ -1,45 +1,46 @@
 // The viewer's picture: what is drawn, and when.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "viewer/cadence_control.hpp"
 #include "viewer/composition.hpp"
+#include "viewer/drawing_options.hpp"
 #include "viewer/frame_times_file.hpp"
-#include "viewer/layer.hpp"
+#include "viewer/painters.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/refresh_schedule.hpp"
-#include "viewer/statistics.hpp"
-#include "viewer/stream_facts.hpp"
+#include "viewer/scene.hpp"
+#include "viewer/shown_stream.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
 
 namespace framewire {
 
-struct DrawingOptions {
-  std::optional<Quality> quality;        // none: good, if a GPU draws
-  bool asks_cadence = false;             // tell the sender when to render
-  bool verify = false;                   // check that no frame changes while it is held
-  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
+/// A scene, and the streams of its layers, in its order. A value.
+struct ShownScene {
+  Scene scene;
+  std::vector<std::shared_ptr<ViewedStream>> streams;
 };
 
-/// Takes the frames of a stream, uploads, draws and presents them, and releases each once the GPU has read it. Redraws
-/// where the picture changes without a frame. Used on the drawing thread, which has the surface's OpenGL context.
+/// Takes the frames of the streams, uploads, draws and presents them, and releases each once the GPU has read it.
+/// Frames that are chosen together are drawn and presented together. Redraws where the picture changes without a frame.
+/// Used on the drawing thread, which has the surface's OpenGL context.
 class Drawing {
  public:
   /// The arguments outlive it. Throws Error if OpenGL cannot do what is needed.
-  Drawing(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
-          const DrawingOptions& options);
+  Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options);
 
-  /// The stream to draw; it outlives this object.
-  void show(ViewedStream& stream) noexcept { stream_ = &stream; }
+  /// What to draw from now on. Lets go of streams that are not part of it. Throws Error as the constructor.
+  void show(const ShownScene& shown);
 
-  /// Does what is to be done now: at most one frame. The window system may block it for ever. Throws Error (failed) if
-  /// nothing can be drawn any more.
+  /// Does what is to be done now: at most one picture. The window system may block it for ever. Throws Error (failed)
+  /// if nothing can be drawn any more.
   void draw();
 
   /// When draw() has something to do, if wake-ups do not say so before.
@@ -54,58 +55,53 @@ class Drawing {
   Image capture_last();
 
   /// Releases the frames. No draw() follows.
-  void release() noexcept { layer_.forget_memory(); }
+  void release() noexcept;
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
   /// What the user should know of the drawing, each once; else empty.
   std::string take_warning();
-  /// How the last picture was drawn.
-  [[nodiscard]] Quality quality() const noexcept { return layer_.quality(); }
-  [[nodiscard]] UploadMethod upload_method() const noexcept { return layer_.method(); }
+  /// How the last picture was drawn: well, if any of it was.
+  [[nodiscard]] Quality quality() const noexcept;
+  /// How the last frame was uploaded.
+  [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
 
  private:
+  using Streams = std::vector<std::unique_ptr<ShownStream>>;
+
   void follow_facts();
-  void follow_epoch(const ReceivedFrame& frame) noexcept;
-  bool show_frame();
-  void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns);
-  void show(ReceivedFrame frame);
-  void upload(ReceivedFrame frame);
-  void upload_slices();
+  void follow_news(std::size_t index);
+  bool show_frames();
+  void show_frames_in_hand();
+  void upload(ShownStream& stream);
   void redraw();
-  void prepare_for_epoch();
+  void prepare_for_format(std::size_t index);
   void warm_up();
-  void draw_picture();
+  void draw_picture(bool is_capture);
   std::optional<Surface::Presented> present();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
+  [[nodiscard]] bool follows_refreshes() const noexcept;
   [[nodiscard]] bool awaits_choice(std::int64_t now_ns);
   [[noreturn]] void fail_without_gpu();
-  [[nodiscard]] ChromaLocation chroma_location() const noexcept;
   [[nodiscard]] bool draws_nothing() const noexcept;
   void plan_next_redraw(std::int64_t cost_ns);
-  [[nodiscard]] std::int64_t step_ns() const noexcept;
+  [[nodiscard]] std::int64_t step_ns();
+  [[nodiscard]] Composition::Streams composed();
 
   Surface& surface_;
-  Statistics& statistics_;
   FrameTimesFile& frame_times_;
   const Clock& clock_;
+  const DrawingOptions options_;
   const std::int64_t started_ns_;
-  Layer layer_;
+  Painters painters_;
   Composition composition_;
+  Streams streams_;                       // of the scene's layers, in its order
+  std::vector<ComposedStream> composed_;  // the same; kept for its memory
   RedrawSchedule schedule_;
   RefreshSchedule refreshes_;
-  const bool asks_cadence_;
-  CadenceControl cadence_;
-  int frames_without_refresh_ = 0;
-  bool has_said_misfit_ = false;
-  std::string warning_;
   std::int64_t refresh_period_ns_ = 0;
-  ViewedStream* stream_ = nullptr;
-
-  StreamFacts facts_;
-  std::uint64_t facts_version_ = 0;
-  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
-  std::vector<ReceivedFrame> slices_;
+  UploadMethod upload_method_;
+  std::string warning_;
   bool is_warm_ = false;
   std::optional<std::string> gpu_loss_;  // set: drawing is no longer possible
 };

@@ -20,7 +20,8 @@ std::int64_t by_our_clock(std::int64_t sender_ns, std::int64_t clock_offset_ns) 
 
 }  // namespace
 
-void FrameTimesFile::frame_shown(const FrameHeader& header, const ShownTimes& here, std::int64_t clock_offset_ns) {
+void FrameTimesFile::frame_shown(std::size_t stream, const FrameHeader& header, const ShownTimes& here,
+                                 std::int64_t clock_offset_ns) {
   if (file_.empty()) {
     return;
   }
@@ -30,7 +31,8 @@ void FrameTimesFile::frame_shown(const FrameHeader& header, const ShownTimes& he
     frames_.pop_front();
     ++dropped_;
   }
-  frames_.push_back({.sequence = header.sequence,
+  frames_.push_back({.stream = stream,
+                     .sequence = header.sequence,
                      .pts_ns = header.pts_ns,
                      .sender = {.begun_ns = by_our_clock(sender.begun_ns, clock_offset_ns),
                                 .completed_ns = by_our_clock(sender.completed_ns, clock_offset_ns),
@@ -46,13 +48,14 @@ std::uint64_t FrameTimesFile::write() const {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(file_.c_str(), "we"), std::fclose);
   bool is_written =
       file != nullptr &&
-      std::fputs("sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,selected_ns,uploaded_ns,shown_ns\n",
-                 file.get()) >= 0;
+      std::fputs(
+          "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,selected_ns,uploaded_ns,shown_ns\n",
+          file.get()) >= 0;
   for (auto frame = frames_.begin(); is_written && frame != frames_.end(); ++frame) {
     const std::string line =
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", frame->sequence, frame->pts_ns, frame->sender.begun_ns,
-                    frame->sender.completed_ns, frame->sender.offered_ns, frame->here.received_ns,
-                    frame->here.selected_ns, frame->here.uploaded_ns, frame->here.shown_ns);
+        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", frame->stream + 1, frame->sequence, frame->pts_ns,
+                    frame->sender.begun_ns, frame->sender.completed_ns, frame->sender.offered_ns,
+                    frame->here.received_ns, frame->here.selected_ns, frame->here.uploaded_ns, frame->here.shown_ns);
     is_written = std::fputs(line.c_str(), file.get()) >= 0;
   }
   if (!is_written || std::fflush(file.get()) != 0) {

@@ -22,8 +22,8 @@ class FrameTimesFile {
   /// `file` empty: keeps nothing.
   explicit FrameTimesFile(std::string file) : file_(std::move(file)) {}
 
-  /// `clock_offset_ns` is the sender's clock minus ours.
-  void frame_shown(const FrameHeader& header, const ShownTimes& here, std::int64_t clock_offset_ns);
+  /// `stream` is the number of the stream, from 0. `clock_offset_ns` is its sender's clock minus ours.
+  void frame_shown(std::size_t stream, const FrameHeader& header, const ShownTimes& here, std::int64_t clock_offset_ns);
 
   /// Writes a line of names, and one of times for each frame: this machine's CLOCK_MONOTONIC in ns, 0 where not known.
   /// Returns how many older frames are not among them. Throws Error (failed).
@@ -31,6 +31,7 @@ class FrameTimesFile {
 
  private:
   struct Times {
+    std::size_t stream;
     std::uint64_t sequence;
     std::int64_t pts_ns;
     FrameTimes sender;  // by our clock

@@ -24,6 +24,7 @@ class Headless final : public Surface {
   void begin() noexcept override { target_->bind(); }
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
   [[nodiscard]] bool is_synchronised() const noexcept override { return refresh_hz_.has_value(); }
+  [[nodiscard]] bool keeps_content() const noexcept override { return true; }
   std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
   void wake() noexcept override { wake_.wake(); }

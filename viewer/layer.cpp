@@ -5,10 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/error.hpp"
-#include "gl/gl.hpp"
 #include "memory/host_block.hpp"
-#include "viewer/fit.hpp"
 
 namespace framewire {
 
@@ -38,12 +35,8 @@ std::uint64_t bytes_without_gap(const FrameHeader& header, const SliceSet& slice
 
 }  // namespace
 
-std::string explain_gpu_loss(const std::string& loss) {
-  return loss + "; start framewire view again, and look for the cause in the kernel's log (dmesg)";
-}
-
-Layer::Layer(bool verify, Statistics& statistics, std::optional<Quality> quality)
-    : statistics_(statistics), wanted_quality_(quality), is_software_(is_software_renderer()), check_(verify) {}
+Layer::Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality)
+    : painters_(painters), statistics_(statistics), wanted_quality_(quality), check_(verify) {}
 
 /// The frame's memory may be unmapped after its release, so this waits for the GPU, with a deadline.
 Layer::~Layer() {
@@ -71,6 +64,7 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   if (is_uploaded) {
     format_ = frame.header().layout.format;
     colour_ = frame.header().colour;
+    ++version_;
   }
   held_.emplace(std::move(frame));
   has_picture_ = has_picture_ || is_uploaded;
@@ -121,12 +115,10 @@ void Layer::forget_memory() noexcept {
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
   release();
   texture_.forget_blocks();
-  if (placebo_) {
-    placebo_->forget_textures();
-  }
+  painters_.forget_textures();
 }
 
-void Layer::warm_up(Size surface) {
+void Layer::warm_up(Size framebuffer) {
   if (has_picture_) {
     return;
   }
@@ -138,16 +130,17 @@ void Layer::warm_up(Size surface) {
     if (!texture_.upload({.layout = layout, .colour = {}, .payload = std::span(black).first(layout.size_bytes)})) {
       continue;
     }
-    const int width = static_cast<int>(surface.width);
-    const int height = static_cast<int>(surface.height);
-    texture_.draw(0, 0, width, height, false);  // scaled up
-    texture_.draw(0, 0, 48, 48, false);         // scaled down a little
-    texture_.draw(0, 0, 16, 16, false);         // scaled down a lot
+    const Painters::Picture picture{.frame = texture_.painted(), .format = format, .colour = {}};
+    const int width = static_cast<int>(framebuffer.width);
+    const int height = static_cast<int>(framebuffer.height);
+    painters_.draw_fast(picture, {0, 0, width, height});  // scaled up
+    painters_.draw_fast(picture, {0, 0, 48, 48});         // scaled down a little
+    painters_.draw_fast(picture, {0, 0, 16, 16});         // scaled down a lot
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }
 
-void Layer::prepare(const StreamFormat& format, Size surface) {
+void Layer::prepare(const StreamFormat& format, const Rectangle& target, Size framebuffer) {
   if (has_picture_) {
     return;
   }
@@ -160,36 +153,35 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
     format_ = format.layout.format;
     colour_ = format.colour;
     calm_size_.reset();
-    draw_fitted(surface, format.sample_aspect_ratio, monotonic_ns());
+    draw_texture(target, framebuffer, monotonic_ns(), Alpha::opaque);
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }
 
 // ---- Drawing ----
 
-void Layer::draw(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns) {
+void Layer::draw(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha) {
   if (has_picture_) {
-    draw_fitted(surface, sample_aspect_ratio, now_ns);
+    draw_texture(target, framebuffer, now_ns, alpha);
   }
 }
 
-void Layer::draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns) {
-  const PictureRectangle fitted = fit(texture_.frame_size(), sample_aspect_ratio, surface);
-  if (fitted.width <= 0) {
+void Layer::draw_texture(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha) {
+  if (target.width <= 0 || target.height <= 0) {
     return;
   }
-  const Rectangle at{fitted.x, static_cast<int>(surface.height) - fitted.y - fitted.height, fitted.width,
-                     fitted.height};
-  const bool is_good = quality_for(wanted_quality_, colour_, is_software_) == Quality::good && !has_placebo_failed_;
+  const Painters::Picture picture{.frame = texture_.painted(), .format = format_, .colour = colour_};
+  const bool is_opaque = alpha == Alpha::opaque || !has_alpha(format_);
+  const bool is_good = is_opaque && painters_.draws_well(wanted_quality_, colour_);
   const bool is_calm =
-      follow_size({static_cast<std::uint32_t>(at.width), static_cast<std::uint32_t>(at.height)}, now_ns);
+      follow_size({static_cast<std::uint32_t>(target.width), static_cast<std::uint32_t>(target.height)}, now_ns);
   is_provisional_ = is_good && !is_calm && !is_hdr(colour_);
-  if (is_good && !is_provisional_ && draw_well(at, surface)) {
+  if (is_good && !is_provisional_ && painters_.draw_well(picture, target, framebuffer, wanted_quality_)) {
     drawn_quality_ = Quality::good;
     return;
   }
   drawn_quality_ = Quality::fast;
-  texture_.draw(at.x, at.y, at.width, at.height, false);
+  painters_.draw_fast(picture, target, alpha);
 }
 
 /// Returns whether the picture has had this size for a while, or is new.
@@ -202,29 +194,6 @@ bool Layer::follow_size(Size drawn, std::int64_t now_ns) noexcept {
     calm_size_ = drawn;
   }
   return calm_size_ == drawn;
-}
-
-/// Returns whether that was possible.
-bool Layer::draw_well(const Rectangle& at, Size surface) {
-  try {
-    if (!placebo_) {
-      placebo_ = std::make_unique<PlaceboPainter>();
-    }
-    if (placebo_->draw(texture_.painted(), format_, colour_, at, surface, false)) {
-      return true;
-    }
-    throw Error::failed("libplacebo cannot draw this picture");
-  } catch (const Error& error) {
-    if (const auto loss = find_gl_loss()) {  // the cause of any other failure
-      throw Error::failed(explain_gpu_loss(*loss));
-    }
-    if (wanted_quality_ == Quality::good) {
-      throw Error::failed(std::string(error.what()) + "; take --quality fast");
-    }
-    has_placebo_failed_ = true;
-    warning_ = std::string(error.what()) + "; pictures are drawn in fast quality, and colours as they are coded";
-  }
-  return false;
 }
 
 }  // namespace framewire

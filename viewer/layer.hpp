@@ -2,32 +2,26 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "frame/frame_layout.hpp"
 #include "gl/frame_texture.hpp"
-#include "gl/placebo_painter.hpp"
 #include "transport/session/subscriber.hpp"
+#include "viewer/painters.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/tear_check.hpp"
 
 namespace framewire {
 
-/// For the user: what find_gl_loss() has found, and what to do.
-std::string explain_gpu_loss(const std::string& loss);
-
 /// Holds the newest frame's texture. Holds the frame itself until the GPU has finished reading it; only then is its
 /// credit returned. Verifies each frame before releasing it. Used on the drawing thread.
 class Layer {
  public:
-  /// `statistics` outlives the layer. No `quality`: good, if a GPU draws. Throws Error if the driver does not support
-  /// it.
-  Layer(bool verify, Statistics& statistics, std::optional<Quality> quality);
+  /// `painters` and `statistics` outlive the layer. No `quality`: good, if a GPU draws. Throws Error if the driver does
+  /// not support what is needed.
+  Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality);
   ~Layer();
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
@@ -52,30 +46,39 @@ class Layer {
   /// A session or an epoch is over: releases the memory of its frames.
   void forget_memory() noexcept;
 
-  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame. While the size
-  /// changes it is drawn fast, unless it is HDR: is_provisional() says so. Throws ShaderError, and Error (failed) if
+  /// Draws the picture into the bound framebuffer, which has the size `framebuffer`; nothing before the first frame.
+  /// `target` may lie partly outside. While its size changes the picture is drawn fast, unless it is HDR:
+  /// is_provisional() says so. What is drawn is opaque, or its colours are multiplied by its alpha; `alpha` says what
+  /// the frame's means. Pictures that are not opaque are always drawn fast. Throws ShaderError, and Error (failed) if
   /// good quality was asked for and cannot be had.
-  void draw(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
+  void draw(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha = Alpha::opaque);
 
   /// A size must stay for this long before the picture is drawn well in it: that compiles shaders.
   static constexpr std::int64_t calm_ns = 200 * ns_per_ms;
   /// Whether the picture was drawn fast, and will be drawn well once its size has stayed for calm_ns.
   [[nodiscard]] bool is_provisional() const noexcept { return is_provisional_; }
-  /// That libplacebo cannot be used, and why, once; else empty.
-  std::string take_warning() noexcept { return std::exchange(warning_, {}); }
+  /// Whether the picture would be drawn well now, after it was drawn fast.
+  [[nodiscard]] bool can_be_improved(std::int64_t now_ns) const noexcept {
+    return is_provisional_ && now_ns - size_changed_ns_ >= calm_ns;
+  }
   /// How the picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return drawn_quality_; }
 
-  /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
+  /// Draws small frames of the usual formats, larger and smaller than `framebuffer`, so that the driver has its shaders
   /// ready for the first real frame. Overwrites the bound framebuffer with test content. Does nothing once there is a
   /// picture. Throws ShaderError.
-  void warm_up(Size surface);
+  void warm_up(Size framebuffer);
 
-  /// Sets up textures, shaders and memory for this format by drawing a black frame that is never shown. Overwrites the
-  /// bound framebuffer. Does nothing once there is a picture. Throws Error (no memory), and ShaderError.
-  void prepare(const StreamFormat& format, Size surface);
+  /// Sets up textures, shaders and memory for this format by drawing a black frame that is never shown. `target`
+  /// is where the frame will be drawn. Overwrites the bound framebuffer. Does nothing once there is a picture. Throws
+  /// Error (no memory), and ShaderError.
+  void prepare(const StreamFormat& format, const Rectangle& target, Size framebuffer);
 
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
+  /// Of the picture; 0x0 before the first.
+  [[nodiscard]] Size frame_size() const noexcept { return has_picture_ ? texture_.frame_size() : Size{}; }
+  /// Counts the pictures.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
 
  private:
@@ -94,19 +97,15 @@ class Layer {
     }
   };
 
-  void draw_fitted(Size surface, Rational sample_aspect_ratio, std::int64_t now_ns);
+  void draw_texture(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha);
   bool follow_size(Size drawn, std::int64_t now_ns) noexcept;
-  bool draw_well(const Rectangle& at, Size surface);
   void release() noexcept;
   void forget_arriving() noexcept;
 
+  Painters& painters_;
   Statistics& statistics_;
   const std::optional<Quality> wanted_quality_;
-  const bool is_software_;
   FrameTexture texture_;
-  std::unique_ptr<PlaceboPainter> placebo_;  // made when it is needed first
-  bool has_placebo_failed_ = false;
-  std::string warning_;
   PixelFormat format_ = PixelFormat::bytes;  // of the texture
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;
@@ -116,6 +115,7 @@ class Layer {
   std::int64_t size_changed_ns_ = 0;
   TearCheck check_;
   bool has_picture_ = false;
+  std::uint64_t version_ = 0;
   std::optional<ReceivedFrame> held_;
   std::optional<ArrivingFrame> arriving_;
 };

@@ -10,6 +10,7 @@
 #include "viewer/options.hpp"
 #include "viewer/program.hpp"
 #include "viewer/report.hpp"
+#include "viewer/statistics.hpp"
 
 int main(int argc, char** argv) {
   using namespace framewire;
@@ -31,13 +32,11 @@ int main(int argc, char** argv) {
       log.info(error.what());
       if (options->common.stats_file) {
         const Statistics nothing;
-        write_stats_file(*options->common.stats_file, stats_json({.statistics = nothing,
-                                                                  .session_counts = {},
-                                                                  .status = {},
-                                                                  .clock_offset = {},
-                                                                  .surface = {},
-                                                                  .renderer = {},
-                                                                  .upload = {}}));
+        ViewerReport report;
+        for (const ViewedSource& source : options->sources) {
+          report.streams.push_back({.statistics = nothing, .peer_text = source.peer_text});
+        }
+        write_stats_file(*options->common.stats_file, stats_json(report));
       }
       return ExitStatus::ok;
     }

@@ -10,6 +10,12 @@ namespace {
 constexpr Size default_headless_size{960, 540};
 constexpr Size default_window_size{1280, 720};
 
+/// The only source, or how many there are.
+std::string title_of(const ViewerOptions& options) {
+  return options.sources.size() == 1 ? options.sources[0].peer_text
+                                     : std::to_string(options.sources.size()) + " streams";
+}
+
 }  // namespace
 
 std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
@@ -20,7 +26,7 @@ std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
                                                        .is_fullscreen = options.is_fullscreen,
                                                        .monitor = options.monitor,
                                                        .wants_vsync = !options.is_low_latency});
-  window->set_title("framewire – " + options.peer_text);
+  window->set_title("framewire – " + title_of(options));
   return window;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "transport/address.hpp"
 #include "viewer/keys.hpp"
+#include "viewer/scene_file.hpp"
 
 namespace framewire {
 
@@ -22,6 +23,8 @@ constexpr const char* footer =
     "Examples:\n"
     "  framewire view                             show the sender on this machine\n"
     "  framewire view big/orbit --fullscreen      show the stream 'orbit' of the sender on 'big'\n"
+    "  framewire view a b c d                     show the senders on four machines in one window\n"
+    "  framewire view big hud --layout overlay    lay one picture over another\n"
     "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
     "  framewire view --headless --output - | ffplay -\n"
     "                                             write frames as y4m, for another program\n"
@@ -40,6 +43,13 @@ constexpr const char* footer =
 struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> hosts;
+  std::string scene;
+  std::string layout;
+  std::string blend;
+  std::string alpha;
+  std::string light;
+  std::string wall;
+  std::string bezel;
   std::string listen;
   std::string size;
   std::string monitor;
@@ -60,9 +70,17 @@ struct RawOptions {
   bool pulls = false;
 };
 
+/// The layouts that need no file.
+std::string command_line_layouts(std::string_view between, std::string_view before_last) {
+  std::string text = layout_names(between, between);
+  text.resize(text.rfind(between));  // free is the last one
+  const std::size_t last = text.rfind(between);
+  return text.replace(last, between.size(), before_last);
+}
+
 void describe_source(CLI::App& app, RawOptions& raw) {
   app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
-                 "the sender, and its stream (default localhost:5290, and the first stream)");
+                 "a sender, and one of its streams (default localhost:5290, and all of its streams)");
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
       ->type_name("ADDR:PORT");
   app.add_option(
@@ -78,6 +96,32 @@ void describe_source(CLI::App& app, RawOptions& raw) {
   app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
       ->type_name("TIME");
   app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
+}
+
+/// How several streams are put together.
+void describe_scene(CLI::App& app, RawOptions& raw) {
+  app.add_option("--layout", raw.layout,
+                 "where several streams are shown: in cells, side by side, one for each eye, small ones in the first, "
+                 "or one over the other (default grid)")
+      ->type_name(command_line_layouts("|", "|"));
+  app.add_option("--blend", raw.blend, "with --layout overlay: how each stream is laid over the first (default over)")
+      ->type_name(blend_names("|", "|"));
+  app.add_option("--alpha", raw.alpha,
+                 "with --layout overlay: what the alpha of those streams means (default straight, if they are laid "
+                 "over)")
+      ->type_name(alpha_names("|", "|"));
+  app.add_option("--light", raw.light, "blend values as they are coded, or in proportion to light (default coded)")
+      ->type_name("coded|linear");
+  app.add_option("--wall", raw.wall,
+                 "show one part of a picture that several screens show together: of COLS x ROWS screens the one in "
+                 "COL,ROW, counted from 0,0 at the top left (default: the whole picture)")
+      ->type_name("COLSxROWS@COL,ROW");
+  app.add_option("--bezel", raw.bezel,
+                 "with --wall: what is hidden between two screens, across and down, in pixels (default 0x0)")
+      ->type_name("WxH");
+  app.add_option("--scene", raw.scene,
+                 "read streams and their places from a file, and follow its changes; docs/scenes.md describes it")
+      ->type_name("FILE.toml");
 }
 
 void describe_surface(CLI::App& app, RawOptions& raw) {
@@ -130,6 +174,7 @@ void describe_drawing(CLI::App& app, RawOptions& raw) {
 
 void describe_options(CLI::App& app, RawOptions& raw) {
   describe_source(app, raw);
+  describe_scene(app, raw);
   describe_surface(app, raw);
   describe_drawing(app, raw);
   describe_files(app, raw);
@@ -140,43 +185,100 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.footer(footer);
 }
 
-/// HOST[:PORT][/STREAM].
-void read_host(const std::string& text, ViewerOptions& options) {
-  const auto slash = text.find('/');
-  if (slash != std::string::npos) {
-    options.subscriber.stream = text.substr(slash + 1);
-    if (options.subscriber.stream.empty()) {
-      throw Error::usage("HOST is " + quote(text) +
-                         ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
+void read_sources(const RawOptions& raw, ViewerOptions& options) {
+  if (!raw.listen.empty()) {
+    if (!raw.hosts.empty()) {
+      throw Error::usage("both --listen " + quote(raw.listen) + " and HOST " + quote(raw.hosts[0]) +
+                         " were given; a viewer either waits for a sender or dials one");
     }
-  }
-  HostPort host = parse_dialled(text.substr(0, slash), default_frame_port);
-  if (host.host == "*") {
-    throw Error::usage("HOST is " + quote(text) +
-                       ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");
-  }
-  if (host.host.empty()) {
-    host.host = "localhost";
-  }
-  options.peer_text = format_host_port(host) + (slash == std::string::npos ? "" : text.substr(slash));
-  options.subscriber.endpoint.dial = host;
-}
-
-void read_peer(const RawOptions& raw, ViewerOptions& options) {
-  if (raw.hosts.size() > 1) {
-    throw Error::usage("HOST was given more than once (" + quote(raw.hosts[0]) + ", " + quote(raw.hosts[1]) +
-                       "); a viewer shows one stream, so start one for each");
-  }
-  if (raw.listen.empty()) {
-    read_host(raw.hosts.empty() ? "localhost" : raw.hosts[0], options);
+    ViewedSource source{.subscriber = options.session, .peer_text = "a sender on " + raw.listen};
+    source.subscriber.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
+    options.sources.push_back(std::move(source));
+    options.scene.layers.push_back({.source = raw.listen});
     return;
   }
-  if (!raw.hosts.empty()) {
-    throw Error::usage("both --listen " + quote(raw.listen) + " and HOST " + quote(raw.hosts[0]) +
-                       " were given; a viewer either waits for a sender or dials one");
+  const std::vector<std::string> hosts = raw.hosts.empty() ? std::vector<std::string>{"localhost"} : raw.hosts;
+  if (hosts.size() > max_scene_layers) {
+    throw Error::usage(std::to_string(hosts.size()) + " HOSTs were given; a viewer shows at most " +
+                       std::to_string(max_scene_layers));
   }
-  options.subscriber.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
-  options.peer_text = "a sender on " + raw.listen;
+  for (const std::string& host : hosts) {
+    options.sources.push_back(parse_source(host, options.session, "HOST"));
+    options.scene.layers.push_back({.source = host});
+  }
+}
+
+/// The value of a word, or nothing if the option was not given.
+template <typename Value>
+std::optional<Value> read_word(const std::string& word, const std::string& option,
+                               std::optional<Value> (*from_name)(std::string_view) noexcept, const std::string& names) {
+  if (word.empty()) {
+    return std::nullopt;
+  }
+  const std::optional<Value> value = from_name(word);
+  if (!value) {
+    throw Error::usage(option + " is " + quote(word) + "; it takes " + names);
+  }
+  return value;
+}
+
+std::optional<Layout> command_line_layout_from_name(std::string_view word) noexcept {
+  const std::optional<Layout> layout = layout_from_name(word);
+  return layout == Layout::free ? std::nullopt : layout;
+}
+
+void read_layout(const RawOptions& raw, Scene& scene) {
+  scene.layout = read_word(raw.layout, "--layout", command_line_layout_from_name,
+                           command_line_layouts(", ", " or ") + "; for boxes of your own write a file for --scene")
+                     .value_or(Layout::grid);
+  const auto blend = read_word(raw.blend, "--blend", blend_from_name, blend_names());
+  const auto alpha = read_word(raw.alpha, "--alpha", alpha_from_name, alpha_names());
+  if ((blend || alpha) && scene.layout != Layout::overlay) {
+    throw Error::usage("--blend and --alpha are for streams that lie over others; add --layout overlay");
+  }
+  for (std::size_t i = 1; i < scene.layers.size(); ++i) {
+    scene.layers[i].blend = blend.value_or(Blend::over);
+    scene.layers[i].alpha = alpha.value_or(usual_alpha(scene.layout, i, scene.layers[i].blend));
+  }
+  if (!raw.light.empty() && raw.light != "coded" && raw.light != "linear") {
+    throw Error::usage("--light is " + quote(raw.light) + "; it takes coded or linear");
+  }
+  scene.blends_linear_light = raw.light == "linear";
+}
+
+std::optional<Wall> read_wall(const RawOptions& raw) {
+  if (raw.wall.empty()) {
+    if (!raw.bezel.empty()) {
+      throw Error::usage("--bezel " + quote(raw.bezel) + " means nothing without --wall");
+    }
+    return std::nullopt;
+  }
+  Wall wall = parse_wall(raw.wall, "--wall");
+  if (!raw.bezel.empty()) {
+    wall.bezel = parse_bezel(raw.bezel, "--bezel");
+  }
+  return wall;
+}
+
+void read_scene_options(const RawOptions& raw, ViewerOptions& options) {
+  options.wall = read_wall(raw);
+  if (raw.scene.empty()) {
+    read_sources(raw, options);
+    read_layout(raw, options.scene);
+  } else {
+    if (!raw.hosts.empty() || !raw.listen.empty()) {
+      throw Error::usage("--scene " + quote(raw.scene) +
+                         " names the streams to show; leave out HOST and --listen, or write them into the file");
+    }
+    if (!raw.layout.empty() || !raw.blend.empty() || !raw.alpha.empty() || !raw.light.empty()) {
+      throw Error::usage("--scene " + quote(raw.scene) +
+                         " says how streams are shown; leave out --layout, --blend, --alpha and --light, or write them "
+                         "into the file");
+    }
+    options.scene_file = raw.scene;
+    options.scene = read_scene(raw.scene);
+    options.sources = sources_of(options.scene, options.session);
+  }
 }
 
 void read_delivery(const RawOptions& raw, SubscriberOptions& subscriber) {
@@ -301,12 +403,17 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
 ViewerOptions read(const RawOptions& raw) {
   ViewerOptions options;
   options.common = parse_run_options(raw.common);
-  read_peer(raw, options);
-  read_session(raw, options.subscriber);
+  read_session(raw, options.session);
+  read_scene_options(raw, options);
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);
   read_pacing(raw, options);
   options.output_file = given(raw.output);
+  if (options.output_file && (options.sources.size() > 1 || options.scene_file)) {
+    throw Error::usage("--output " + quote(raw.output) +
+                       " records one stream as it comes, not what is put together here; start a viewer with "
+                       "--headless for each stream that is to be recorded");
+  }
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
@@ -318,6 +425,44 @@ ViewerOptions read(const RawOptions& raw) {
 }
 
 }  // namespace
+
+std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session) {
+  std::vector<ViewedSource> sources;
+  for (const SceneLayer& layer : scene.layers) {
+    sources.push_back(parse_source(layer.source, session, "source"));
+  }
+  return sources;
+}
+
+ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream) {
+  ViewedSource source = sender;
+  source.subscriber.stream = stream;
+  source.peer_text += "/" + stream;
+  return source;
+}
+
+ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what) {
+  ViewedSource source{.subscriber = std::move(session), .peer_text = {}};
+  const auto slash = text.find('/');
+  if (slash != std::string::npos) {
+    source.subscriber.stream = text.substr(slash + 1);
+    if (source.subscriber.stream.empty()) {
+      throw Error::usage(what + " is " + quote(text) +
+                         ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
+    }
+  }
+  HostPort host = parse_dialled(text.substr(0, slash), default_frame_port);
+  if (host.host == "*") {
+    throw Error::usage(what + " is " + quote(text) +
+                       ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");
+  }
+  if (host.host.empty()) {
+    host.host = "localhost";
+  }
+  source.peer_text = format_host_port(host) + (slash == std::string::npos ? "" : text.substr(slash));
+  source.subscriber.endpoint.dial = host;
+  return source;
+}
 
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
   CLI::App app{std::string(description) + key_help(), "framewire-view"};

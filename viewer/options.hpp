@@ -4,19 +4,39 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/quality.hpp"
+#include "viewer/scene.hpp"
 
 namespace framewire {
 
-struct ViewerOptions {
-  CommonOptions common;  // --frames counts received frames; --duration starts with the program
+/// A stream that the viewer is to show.
+struct ViewedSource {
   SubscriberOptions subscriber;
-  WaitMode wait = WaitMode::adaptive;  // for frames
-  std::string peer_text;               // the awaited sender: "box:5290", or "a sender on *:5290"
+  std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"
+};
+
+/// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).
+std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session);
+
+/// Another stream of the same sender.
+ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream);
+
+/// Reads HOST[:PORT][/STREAM]; the rest is that of `session`. Throws Error (usage) that calls the text `what`.
+ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what);
+
+struct ViewerOptions {
+  CommonOptions common;       // --frames counts received frames of each stream; --duration starts with the program
+  SubscriberOptions session;  // of every stream, without its sender
+  std::vector<ViewedSource> sources;  // of the scene's layers, in their order
+  Scene scene;
+  std::optional<std::string> scene_file;  // followed while the viewer runs
+  std::optional<Wall> wall;               // in place of the scene's
+  WaitMode wait = WaitMode::adaptive;     // for frames
   bool is_headless = false;
   std::optional<Size> size;  // of the window, or of the headless picture
   bool is_fullscreen = false;

@@ -13,6 +13,8 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t live_line_period_ns = ns_per_s;
+/// How often the scene's file is looked at.
+constexpr std::int64_t scene_poll_ns = 250 * ns_per_ms;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
 /// Without a window, the first picture without a frame is drawn only if no frame comes within this time.
 constexpr std::int64_t first_draw_delay_ns = 300 * ns_per_ms;
@@ -40,10 +42,11 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
-SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions options) {
-  options.endpoint.stop_fd = interruption.descriptor();
-  options.takes_slices = true;
-  return options;
+Scene with_wall(Scene scene, const std::optional<Wall>& wall) {
+  if (wall) {
+    scene.wall = wall;
+  }
+  return scene;
 }
 
 }  // namespace
@@ -58,10 +61,9 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       log_(log),
       started_ns_(clock_.now_ns()),
       frame_times_(options_.frame_times_file.value_or("")),
-      surface_(surface ? std::move(surface) : open_surface(options_)),
-      recorder_(options_.output_file, clock_, log, interruption, statistics_, [this] { surface_->wake(); }) {
+      surface_(surface ? std::move(surface) : open_surface(options_)) {
   const auto wake_main = [this] { surface_->wake(); };
-  renderer_.emplace(*surface_, statistics_, frame_times_, clock_,
+  renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
                                    .asks_cadence = options_.asks_cadence,
                                    .verify = options_.verify,
@@ -69,20 +71,124 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                     wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
-  stream_.emplace(options_, stopped_by(interruption_, options_.subscriber),
-                  quality_for(options_.quality, {}, renderer_->is_software()), clock_, statistics_, recorder_, log_,
-                  ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_end = wake_main});
-  renderer_->show(*stream_);
+  try {
+    show(options_.scene, options_.sources);
+  } catch (...) {
+    release_streams();
+    throw;
+  }
+  if (options_.scene_file) {
+    scene_watch_.emplace(*options_.scene_file, options_.scene);
+    next_scene_poll_ns_ = started_ns_ + scene_poll_ns;
+  }
   interruption_.set_wake(wake_main);
-  static_cast<void>(statistics_.take_line_rates(started_ns_));  // begins here
   next_line_ns_ = started_ns_ + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
 }
 
-/// The drawing thread uses the stream, and the stream wakes the drawing thread.
+/// Starts connecting.
+std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
+  const auto wake_main = [this] { surface_->wake(); };
+  auto stream = std::make_shared<ViewedStream>(
+      options_, source, is_one_of_several || options_.scene_file ? source.peer_text : "",
+      quality_for(options_.quality, {}, renderer_->is_software()), clock_, interruption_, log_,
+      ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_session = wake_main, .on_end = wake_main});
+  static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
+  return stream;
+}
+
+/// An error leaves everything as it is.
+void Program::follow_scene_file() {
+  std::erase_if(retired_, [](const auto& stream) { return stream.use_count() == 1; });
+  if (clock_.now_ns() < next_scene_poll_ns_) {
+    return;
+  }
+  next_scene_poll_ns_ = clock_.now_ns() + scene_poll_ns;
+  auto news = scene_watch_->poll();
+  if (!news) {
+    return;
+  }
+  try {
+    if (const auto* error = std::get_if<std::string>(&*news)) {
+      throw Error::usage(*error);
+    }
+    const Scene& scene = std::get<Scene>(*news);
+    show(scene, sources_of(scene, options_.session));
+    log_.info("the scene in " + *options_.scene_file + " has changed");
+  } catch (const Error& error) {
+    log_.warning(std::string(error.what()) + "; the scene stays as it was");
+  }
+}
+
+/// Who names a sender, but none of its streams, gets them all: each of the others becomes a layer after the first.
+void Program::follow_offers() {
+  if (options_.scene_file || options_.output_file) {  // these name what they mean
+    return;
+  }
+  Scene scene = scene_;
+  std::vector<ViewedSource> sources = sources_;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (!sources_[i].subscriber.stream.empty() || !sources_[i].subscriber.endpoint.dial) {
+      continue;
+    }
+    const std::vector<std::string> names = streams_[i]->facts().status.stream_names;
+    for (std::size_t n = 1; n < names.size() && sources.size() < max_scene_layers; ++n) {
+      const ViewedSource source = source_of_stream(sources_[i], names[n]);
+      if (std::ranges::find(sources, source.peer_text, &ViewedSource::peer_text) != sources.end()) {
+        continue;
+      }
+      SceneLayer layer = scene_.layers[i];
+      layer.source += "/" + names[n];
+      layer.alpha = usual_alpha(scene.layout, sources.size(), layer.blend);
+      scene.layers.push_back(std::move(layer));
+      sources.push_back(source);
+    }
+  }
+  if (sources.size() != sources_.size()) {
+    show(scene, sources);
+  }
+}
+
+/// Streams that were shown before go on without a break.
+void Program::show(const Scene& scene, const std::vector<ViewedSource>& sources) {
+  std::vector<std::shared_ptr<ViewedStream>> before = streams_;
+  std::vector<std::shared_ptr<ViewedStream>> now;
+  for (const ViewedSource& source : sources) {
+    const auto known = std::ranges::find_if(
+        before, [&](const auto& stream) { return stream && stream->peer_text() == source.peer_text; });
+    now.push_back(known != before.end() ? std::exchange(*known, nullptr) : open(source, sources.size() > 1));
+  }
+  streams_ = std::move(now);
+  scene_ = scene;
+  sources_ = sources;
+  renderer_->show({.scene = with_wall(scene, options_.wall), .streams = streams_});
+  for (auto& stream : before) {
+    if (stream) {
+      retire(std::move(stream));
+    }
+  }
+}
+
+/// Ends a stream that is no longer shown.
+void Program::retire(std::shared_ptr<ViewedStream> stream) {
+  stream->stop();
+  stream->queue().abandon();
+  const ViewerReport last = report({&stream, 1});
+  stream->close(stats_json(last));
+  log_.info(stream->peer_text() + " is no longer part of the scene: " + summary(last).front());
+  retired_.push_back(std::move(stream));
+}
+
 Program::~Program() {
   interruption_.set_wake({});
-  stream_->stop();
-  stream_->queue().abandon();
+  release_streams();
+}
+
+/// The drawing thread uses the streams, and the streams wake the drawing thread.
+void Program::release_streams() noexcept {
+  for (const auto& stream : streams_) {
+    stream->stop();
+    stream->queue().abandon();
+  }
   renderer_.reset();
 }
 
@@ -91,9 +197,11 @@ ExitStatus Program::run() {
     while (!is_over()) {
       answer(surface_->wait_events(deadline_ns()));
       follow_renderer();
+      follow_scene_file();
+      follow_offers();
       say_live_line();
     }
-    require_sender();
+    require_senders();
   } catch (const Error& error) {
     log_.error(error.what());
     ending_ = error.status();
@@ -104,46 +212,60 @@ ExitStatus Program::run() {
 bool Program::is_over() const {
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
-  return ending_ || stream_->ending() || interruption_.is_requested() || has_lasted || is_unread() ||
-         stream_->queue().is_done() || is_stuck_at_last_frame();
+  return ending_ || interruption_.is_requested() || has_lasted || is_unread() || is_stuck_at_last_frame() ||
+         std::ranges::all_of(streams_, [](const auto& stream) { return stream->is_over(); });
 }
 
 /// Whether the frames went to a program only, which has left.
 bool Program::is_unread() const noexcept {
-  return options_.is_headless && recorder_.reader_has_left();
+  return options_.is_headless && streams_[0]->recorder().reader_has_left();
+}
+
+bool Program::have_all_ended() const noexcept {
+  return std::ranges::all_of(streams_, [](const auto& stream) { return stream->queue().is_closed(); });
 }
 
 bool Program::is_stuck_at_last_frame() const noexcept {
-  return surface_->may_be_visible() && stream_->queue().is_closed() && renderer_->is_blocked_for(last_frame_timeout_ns);
+  return surface_->may_be_visible() && have_all_ended() && renderer_->is_blocked_for(last_frame_timeout_ns);
 }
 
 std::int64_t Program::deadline_ns() const noexcept {
-  std::int64_t deadline_ns = next_line_ns_;
+  std::int64_t deadline_ns = std::min(next_line_ns_, next_scene_poll_ns_);
   if (options_.common.max_duration_ns != 0) {
     deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
   }
-  if (stream_->queue().is_closed()) {
+  if (have_all_ended()) {
     deadline_ns = std::min(deadline_ns, clock_.now_ns() + last_frame_poll_ns);
   }
   return deadline_ns;
 }
 
-/// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
-/// ended without a frame is no error: its sender said so.
-void Program::require_sender() const {
-  if (ending_ || stream_->ending() || interruption_.is_requested() || stream_->has_all_frames() || is_unread()) {
+void Program::require_senders() const {
+  if (ending_ || interruption_.is_requested() || is_unread()) {
     return;
   }
-  switch (stream_->facts().status.state) {
+  for (const auto& stream : streams_) {
+    require_sender(*stream);
+  }
+}
+
+/// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
+/// ended without a frame is no error: its sender said so.
+void Program::require_sender(const ViewedStream& stream) const {
+  if (stream.ending() || stream.has_all_frames()) {
+    return;
+  }
+  const std::string about = streams_.size() > 1 ? stream.peer_text() + ": " : "";
+  switch (stream.facts().status.state) {
     case SubscriberState::waiting:  // the stream has said why
-      throw Error::lost_peer("no sender came before --duration was over");
+      throw Error::lost_peer(about + "no sender came before --duration was over");
     case SubscriberState::lost:
-      throw Error::lost_peer("the sender was lost, and did not come back before --duration was over");
+      throw Error::lost_peer(about + "the sender was lost, and did not come back before --duration was over");
     case SubscriberState::connected:
-      if (statistics_.counts().frames_received == 0) {
-        throw Error::lost_peer(
-            "no frame came before --duration was over, although the sender is connected; "
-            "check its source");
+      if (stream.statistics().counts().frames_received == 0) {
+        throw Error::lost_peer(about +
+                               "no frame came before --duration was over, although the sender is connected; "
+                               "check its source");
       }
       break;
     case SubscriberState::finished:
@@ -213,32 +335,52 @@ void Program::say_live_line() {
     return;
   }
   next_line_ns_ = now_ns + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
-  const RecentRates rates = statistics_.take_line_rates(now_ns);
-  const ViewerCounts counts = statistics_.counts();
-  if (stream_->facts().status.state == SubscriberState::connected && counts.frames_received > 0) {
-    log_.live(live_line(rates, counts, stream_->counts()));
+  LiveReport live;
+  bool has_frames = false;
+  for (const auto& stream : streams_) {
+    const ViewerCounts counts = stream->statistics().counts();
+    live.add(stream->statistics().take_line_rates(now_ns), counts, stream->counts());
+    has_frames |= stream->facts().status.state == SubscriberState::connected && counts.frames_received > 0;
+  }
+  if (has_frames) {
+    log_.live(live_line(live));
   }
 }
 
-ViewerReport Program::report() const {
-  return {.statistics = statistics_,
-          .session_counts = stream_->counts(),
-          .status = stream_->facts().status,
-          .clock_offset = stream_->clock_offset(),
-          .pacing = stream_->queue().pacing(),
-          .refresh_period_ns = renderer_->refresh_period_ns(),
-          .surface = surface_->describe(),
-          .quality = name(renderer_->quality()),
-          .renderer = renderer_->device(),
-          .upload = name(renderer_->upload_method())};
+ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> streams) const {
+  ViewerReport report{.streams = {},
+                      .refresh_period_ns = renderer_->refresh_period_ns(),
+                      .surface = surface_->describe(),
+                      .quality = name(renderer_->quality()),
+                      .renderer = renderer_->device(),
+                      .upload = name(renderer_->upload_method())};
+  for (const auto& stream : streams) {
+    report.streams.push_back({.statistics = stream->statistics(),
+                              .peer_text = stream->peer_text(),
+                              .session_counts = stream->counts(),
+                              .status = stream->facts().status,
+                              .clock_offset = stream->clock_offset(),
+                              .pacing = stream->queue().pacing()});
+  }
+  return report;
 }
 
 // ---- The end ----
 
-/// Informs the sender first, so that it does not wait for this. Then writes everything else; one failure does not stop
+/// Of the first stream that did not end well.
+ExitStatus Program::status_of_streams() const {
+  for (const auto& stream : streams_) {
+    if (const auto ending = stream->ending(); ending && *ending != ExitStatus::ok) {
+      return *ending;
+    }
+  }
+  return ExitStatus::ok;
+}
+
+/// Informs the senders first, so that they do not wait for this. Then writes everything else; one failure does not stop
 /// the rest.
 ExitStatus Program::finish() {
-  ExitStatus status = ending_.value_or(stream_->ending().value_or(ExitStatus::ok));
+  ExitStatus status = ending_.value_or(status_of_streams());
   const auto attempt = [&](auto&& action) {
     try {
       action();
@@ -252,30 +394,52 @@ ExitStatus Program::finish() {
   attempt([&] { throw_if_drawing_failed(); });  // of the last frame, perhaps
   say_warning();
   save_screenshot();
-  attempt([&] { stream_->close(stats_json(report())); });
-  recorder_.finish();
-  if (options_.screenshot_file && statistics_.counts().frames_shown > 0) {
+  attempt([&] { close_streams(); });
+  for (const auto& stream : streams_) {
+    stream->recorder().finish();
+  }
+  if (options_.screenshot_file && has_shown()) {
     attempt([&] { save_last_picture(); });
   } else if (options_.screenshot_file) {
     log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
   }
   attempt([&] { save_frame_times(); });
   if (options_.common.stats_file) {
-    attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report())); });
+    attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report(streams_))); });
   }
-  for (const std::string& line : summary(report())) {
+  for (const std::string& line : summary(report(streams_))) {
     log_.info(line);
   }
-  return status == ExitStatus::ok && recorder_.has_failed() ? ExitStatus::failed : status;
+  const bool has_failed_recording =
+      std::ranges::any_of(streams_, [](const auto& stream) { return stream->recorder().has_failed(); });
+  return status == ExitStatus::ok && has_failed_recording ? ExitStatus::failed : status;
 }
 
-/// Every frame is released and counted after this, unless the drawing thread is blocked: then its frame is only
+void Program::close_streams() {
+  const ViewerReport last = report(streams_);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i]->close(stats_json(last, i));
+  }
+}
+
+bool Program::has_shown() const {
+  return std::ranges::any_of(streams_,
+                             [](const auto& stream) { return stream->statistics().counts().frames_shown > 0; });
+}
+
+/// Every frame is released and counted after this, unless the drawing thread is blocked: then its frames are only
 /// counted.
 void Program::release_frames() {
-  stream_->stop();
+  for (const auto& stream : streams_) {
+    stream->stop();
+  }
   const std::int64_t timeout_ns = surface_->may_be_visible() ? release_timeout_ns : headless_release_timeout_ns;
   is_blocked_ = !renderer_->release(clock_.now_ns() + timeout_ns, timeout_ns);
-  if (stream_->queue().abandon()) {
+  bool is_unshown = false;
+  for (const auto& stream : streams_) {
+    is_unshown |= stream->queue().abandon();
+  }
+  if (is_unshown) {
     log_.warning("the window system has not shown the last picture within a second");
   }
 }

@@ -3,16 +3,18 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
 #include "viewer/frame_times_file.hpp"
 #include "viewer/options.hpp"
-#include "viewer/recorder.hpp"
 #include "viewer/renderer.hpp"
 #include "viewer/report.hpp"
+#include "viewer/scene_watch.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
 
@@ -23,7 +25,7 @@ namespace framewire {
 /// (docs/threading.md).
 class Program {
  public:
-  /// Opens the surface, then starts connecting to the sender. `interruption` and `log` outlive it. Throws Error.
+  /// Opens the surface, then starts connecting to the senders. `interruption` and `log` outlive it. Throws Error.
   Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log);
   /// The same with the caller's surface, for tests.
   Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log, std::unique_ptr<Surface> surface);
@@ -32,7 +34,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Runs until the sender sends bye, the user quits, or a limit is reached. Reports the result and returns it.
+  /// Runs until every sender has sent bye, the user quits, or a limit is reached. Reports the result and returns it.
   ExitStatus run();
 
   /// After run(): the window system holds the drawing thread in a call that may never return. Everything else is done;
@@ -40,6 +42,11 @@ class Program {
   [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
 
  private:
+  std::shared_ptr<ViewedStream> open(const ViewedSource& source, bool is_one_of_several);
+  void follow_scene_file();
+  void show(const Scene& scene, const std::vector<ViewedSource>& sources);
+  void follow_offers();
+  void retire(std::shared_ptr<ViewedStream> stream);
   void answer(const SurfaceEvents& events);
   void follow_renderer();
   void say_warning();
@@ -48,13 +55,19 @@ class Program {
   void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool is_unread() const noexcept;
+  [[nodiscard]] bool have_all_ended() const noexcept;
   [[nodiscard]] bool is_stuck_at_last_frame() const noexcept;
   [[nodiscard]] std::int64_t deadline_ns() const noexcept;
-  void require_sender() const;
+  void require_sender(const ViewedStream& stream) const;
+  void require_senders() const;
   void say_live_line();
-  [[nodiscard]] ViewerReport report() const;
+  [[nodiscard]] ViewerReport report(std::span<const std::shared_ptr<ViewedStream>> streams) const;
   ExitStatus finish();
+  [[nodiscard]] ExitStatus status_of_streams() const;
+  [[nodiscard]] bool has_shown() const;
+  void close_streams();
   void release_frames();
+  void release_streams() noexcept;
   void save_frame_times();
   void save_last_picture();
 
@@ -63,12 +76,15 @@ class Program {
   TerminalLog& log_;
   const SystemClock clock_;
   const std::int64_t started_ns_;
-  Statistics statistics_;
   FrameTimesFile frame_times_;
   std::unique_ptr<Surface> surface_;
-  Recorder recorder_;
   std::optional<Renderer> renderer_;
-  std::optional<ViewedStream> stream_;
+  std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the scene's layers, in its order
+  Scene scene_;                                         // what is shown
+  std::vector<ViewedSource> sources_;                   // of its layers
+  std::vector<std::shared_ptr<ViewedStream>> retired_;  // closed; the drawing thread may still use them
+  std::optional<SceneWatch> scene_watch_;
+  std::int64_t next_scene_poll_ns_ = INT64_MAX;
 
   std::optional<ExitStatus> ending_;  // set: the loop ends
   bool has_said_failure_ = false;

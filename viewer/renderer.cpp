@@ -16,14 +16,9 @@ constexpr std::int64_t blocked_poll_ns = 20 * ns_per_ms;
 
 }  // namespace
 
-Renderer::Renderer(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
-                   const DrawingOptions& options, std::function<void()> on_news)
-    : surface_(surface),
-      statistics_(statistics),
-      frame_times_(frame_times),
-      clock_(clock),
-      options_(options),
-      on_news_(std::move(on_news)) {
+Renderer::Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options,
+                   std::function<void()> on_news)
+    : surface_(surface), frame_times_(frame_times), clock_(clock), options_(options), on_news_(std::move(on_news)) {
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return phase_ != Phase::starting; });
@@ -51,10 +46,10 @@ void Renderer::request(bool Requests::*what) {
   wake();
 }
 
-void Renderer::show(ViewedStream& stream) {
+void Renderer::show(ShownScene shown) {
   {
     const std::scoped_lock lock(mutex_);
-    stream_ = &stream;
+    next_shown_ = std::move(shown);
   }
   wake();
 }
@@ -131,7 +126,7 @@ void Renderer::run() noexcept {
 }
 
 void Renderer::run_attached() {
-  Drawing drawing(surface_, statistics_, frame_times_, clock_, options_);
+  Drawing drawing(surface_, frame_times_, clock_, options_);
   is_software_ = is_software_renderer();
   device_ = short_renderer();
   device_details_ = gl_renderer();
@@ -173,11 +168,8 @@ void Renderer::draw_until_released(Drawing& drawing) {
 }
 
 void Renderer::draw(Drawing& drawing, const Requests& requests) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stream_ != nullptr) {
-      drawing.show(*stream_);
-    }
+  if (const auto shown = take_next_shown()) {
+    drawing.show(*shown);
   }
   if (requests.panel_toggle) {
     drawing.toggle_panel();
@@ -213,6 +205,11 @@ void Renderer::take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)())
   }
   const std::scoped_lock lock(mutex_);
   screenshot_ = std::move(screenshot);
+}
+
+std::optional<ShownScene> Renderer::take_next_shown() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(next_shown_, std::nullopt);
 }
 
 /// What is asked for the end stays set.

@@ -15,9 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "viewer/drawing.hpp"
-#include "viewer/statistics.hpp"
 #include "viewer/surface.hpp"
-#include "viewer/viewed_stream.hpp"
 #include "viewer/wake_event.hpp"
 
 namespace framewire {
@@ -27,18 +25,18 @@ namespace framewire {
 /// Every function here can be called meanwhile, but for the destructor.
 class Renderer {
  public:
-  /// Starts the thread, and waits until it can draw. `surface`, `statistics`, `frame_times` and `clock` outlive it.
+  /// Starts the thread, and waits until it can draw. `surface`, `frame_times` and `clock` outlive it.
   /// `on_news` is called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot
   /// do what is needed.
-  Renderer(Surface& surface, Statistics& statistics, FrameTimesFile& frame_times, const Clock& clock,
-           const DrawingOptions& options, std::function<void()> on_news);
+  Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options,
+           std::function<void()> on_news);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
   /// Waits for the end of the thread.
   ~Renderer();
 
-  /// Draws this stream from now on. The stream outlives the renderer. Call it once.
-  void show(ViewedStream& stream);
+  /// Draws this from now on.
+  void show(ShownScene shown);
 
   // ---- Any thread ----
 
@@ -110,10 +108,10 @@ class Renderer {
   void fail(const std::exception& error);
   void request(bool Requests::*what);
   Requests take_requests();
+  std::optional<ShownScene> take_next_shown();
   bool wait_for_phase(Phase phase, std::int64_t deadline_ns, std::int64_t blocked_ns);
 
   Surface& surface_;
-  Statistics& statistics_;
   FrameTimesFile& frame_times_;
   const Clock& clock_;
   const DrawingOptions options_;
@@ -131,7 +129,7 @@ class Renderer {
   std::condition_variable changed_;
   Phase phase_ = Phase::starting;
   Requests requests_;
-  ViewedStream* stream_ = nullptr;
+  std::optional<ShownScene> next_shown_;
   std::optional<Failure> failure_;
   std::optional<Screenshot> screenshot_;
   std::string warning_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/bandwidth.hpp"
@@ -11,7 +12,7 @@ namespace framewire {
 
 namespace {
 
-std::string counts_line(const ViewerReport& report) {
+std::string counts_line(const StreamReport& report) {
   const ViewerCounts counts = report.statistics.counts();
   const SubscriberCounts& session = report.session_counts;
   std::string line =
@@ -39,7 +40,7 @@ std::string counts_line(const ViewerReport& report) {
   return line;
 }
 
-std::string latency_line(const ViewerReport& report) {
+std::string latency_line(const StreamReport& report) {
   const Histogram& latency = report.statistics.latency();
   std::string line = fmt::format("latency  p50 {} ms, p99 {} ms, max {} ms, from frame complete to shown",
                                  format_ms(latency.percentile_ns(0.5)), format_ms(latency.percentile_ns(0.99)),
@@ -64,20 +65,34 @@ std::string stages_line(const Statistics& statistics) {
                             format_ms(statistics.connect_to_first_frame_ns()));
 }
 
-std::string path_line(const ViewerReport& report) {
-  std::string line = fmt::format("path     {} link, {} memory, ", report.status.transport, report.status.memory);
-  if (report.status.format) {
-    line += describe(*report.status.format) + ", ";
+std::string path_line(const ViewerReport& report, const StreamReport& stream) {
+  std::string line = fmt::format("path     {} link, {} memory, ", stream.status.transport, stream.status.memory);
+  if (stream.status.format) {
+    line += describe(*stream.status.format) + ", ";
   }
   return line + fmt::format("{}, {} quality, {} by {}", report.surface, report.quality, report.renderer, report.upload);
 }
 
-std::string pacing_line(const ViewerReport& report) {
-  std::string line = "pacing   " + describe(*report.pacing);
+std::string pacing_line(const ViewerReport& report, const StreamReport& stream) {
+  std::string line = "pacing   " + describe(*stream.pacing);
   if (report.refresh_period_ns > 0) {
     line += fmt::format("; screen {:.2f} Hz", 1e9 / static_cast<double>(report.refresh_period_ns));
   }
   return line;
+}
+
+void add_summary(const ViewerReport& report, const StreamReport& stream, std::vector<std::string>& lines) {
+  lines.push_back(counts_line(stream));
+  if (stream.statistics.latency().count() > 0) {
+    lines.push_back(latency_line(stream));
+  }
+  if (stream.statistics.counts().frames_shown > 0) {
+    lines.push_back(stages_line(stream.statistics));
+    if (stream.pacing) {
+      lines.push_back(pacing_line(report, stream));
+    }
+    lines.push_back(path_line(report, stream));
+  }
 }
 
 // ---- The --stats file ----
@@ -119,7 +134,10 @@ std::string describe(const Pacing& pacing) {
                      format_ms(pacing.jitter_ns));
 }
 
-std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts) {
+std::string live_line(const LiveReport& report) {
+  const RecentRates& rates = report.rates;
+  const ViewerCounts& counts = report.counts;
+  const SubscriberCounts& session_counts = report.session_counts;
   std::string line = fmt::format("{:.1f} fps · {}", rates.frames_per_s, format_bandwidth(rates.gigabytes_per_s * 1e9));
   if (rates.has_latency) {
     line += fmt::format(" · latency {} ms (p99 {})", format_ms(rates.latency_p50_ns), format_ms(rates.latency_p99_ns));
@@ -138,26 +156,40 @@ std::string live_line(const RecentRates& rates, const ViewerCounts& counts, cons
   return line;
 }
 
+void LiveReport::add(const RecentRates& other_rates, const ViewerCounts& other,
+                     const SubscriberCounts& other_session) noexcept {
+  rates.frames_per_s += other_rates.frames_per_s;
+  rates.gigabytes_per_s += other_rates.gigabytes_per_s;
+  rates.latency_p50_ns = std::max(rates.latency_p50_ns, other_rates.latency_p50_ns);
+  rates.latency_p99_ns = std::max(rates.latency_p99_ns, other_rates.latency_p99_ns);
+  rates.has_latency |= other_rates.has_latency;
+  counts.frames_received += other.frames_received;
+  counts.frames_shown += other.frames_shown;
+  counts.frames_superseded += other.frames_superseded;
+  counts.frames_torn += other.frames_torn;
+  session_counts.frames_skipped += other_session.frames_skipped;
+  session_counts.frames_lost += other_session.frames_lost;
+  session_counts.frames_discarded += other_session.frames_discarded;
+}
+
 std::vector<std::string> summary(const ViewerReport& report) {
-  std::vector<std::string> lines = {counts_line(report)};
-  if (report.statistics.latency().count() > 0) {
-    lines.push_back(latency_line(report));
-  }
-  if (report.statistics.counts().frames_shown > 0) {
-    lines.push_back(stages_line(report.statistics));
-    if (report.pacing) {
-      lines.push_back(pacing_line(report));
+  std::vector<std::string> lines;
+  for (const StreamReport& stream : report.streams) {
+    if (report.streams.size() > 1) {
+      lines.push_back(stream.peer_text);
     }
-    lines.push_back(path_line(report));
+    add_summary(report, stream, lines);
   }
   return lines;
 }
 
-std::string stats_json(const ViewerReport& report) {
+namespace {
+
+Json stream_json(const StreamReport& report) {
   const Statistics& statistics = report.statistics;
   const ViewerCounts counts = statistics.counts();
   const SubscriberStatus& status = report.status;
-  Json json = {
+  return {
       {"frames_received", counts.frames_received},
       {"frames_shown", counts.frames_shown},
       {"frames_superseded", counts.frames_superseded},
@@ -182,15 +214,39 @@ std::string stats_json(const ViewerReport& report) {
       {"transport", text_or_null(status.transport)},
       {"memory", text_or_null(status.memory)},
       {"format", status.format ? Json(describe(*status.format)) : Json(nullptr)},
-      {"surface", report.surface},
-      {"refresh_hz",
-       report.refresh_period_ns > 0 ? Json(1e9 / static_cast<double>(report.refresh_period_ns)) : Json(nullptr)},
       {"pacing_jitter_ms", report.pacing ? Json(to_ms(report.pacing->jitter_ns)) : Json(nullptr)},
       {"pacing_delay_ms", report.pacing ? Json(to_ms(report.pacing->delay_ns)) : Json(nullptr)},
-      {"upload", report.upload},
-      {"renderer", report.renderer},
-      {"quality", report.quality},
   };
+}
+
+void add_surface(const ViewerReport& report, Json& json) {
+  json["surface"] = report.surface;
+  json["refresh_hz"] =
+      report.refresh_period_ns > 0 ? Json(1e9 / static_cast<double>(report.refresh_period_ns)) : Json(nullptr);
+  json["upload"] = report.upload;
+  json["renderer"] = report.renderer;
+  json["quality"] = report.quality;
+}
+
+}  // namespace
+
+std::string stats_json(const ViewerReport& report, std::size_t index) {
+  Json json = stream_json(report.streams.at(index));
+  add_surface(report, json);
+  return to_line(json);
+}
+
+std::string stats_json(const ViewerReport& report) {
+  if (report.streams.size() == 1) {
+    return stats_json(report, 0);
+  }
+  Json json = {{"streams", Json::array()}};
+  for (const StreamReport& stream : report.streams) {
+    Json object = {{"source", stream.peer_text}};
+    object.update(stream_json(stream));
+    json["streams"].push_back(std::move(object));
+  }
+  add_surface(report, json);
   return to_line(json);
 }
 

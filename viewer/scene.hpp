@@ -53,9 +53,9 @@ struct Wall {
 
 /// One stream in the picture.
 struct SceneLayer {
-  std::string source;       // as on the command line: "box:5290/orbit"
-  std::optional<Box> box;   // of Layout::free; none: the whole canvas
-  std::optional<Box> crop;  // the part of the picture that is shown, in its own pixels; none: all of it
+  std::string source{};       // as on the command line: "box:5290/orbit"
+  std::optional<Box> box{};   // of Layout::free; none: the whole canvas
+  std::optional<Box> crop{};  // the part of the picture that is shown, in its own pixels; none: all of it
   Fit fit = Fit::contain;
   Blend blend = Blend::over;
   Alpha alpha = Alpha::opaque;
@@ -70,10 +70,10 @@ constexpr std::size_t max_scene_layers = 64;
 /// A value.
 struct Scene {
   Layout layout = Layout::grid;
-  std::optional<Size> canvas;        // none: as large as the surface, or as the wall
-  std::optional<Wall> wall;          // none: the surface shows the whole canvas
+  std::optional<Size> canvas{};      // none: as large as the surface, or as the wall
+  std::optional<Wall> wall{};        // none: the surface shows the whole canvas
   bool blends_linear_light = false;  // else the values as they are coded
-  std::vector<SceneLayer> layers;    // from the back to the front
+  std::vector<SceneLayer> layers{};  // from the back to the front
   bool operator==(const Scene&) const = default;
 };
 

@@ -20,6 +20,12 @@ constexpr ImU32 shade_colour = IM_COL32(6, 8, 12, 150);
 constexpr ImU32 banner_colour = IM_COL32(16, 19, 26, 235);
 constexpr ImU32 warning_colour = IM_COL32(240, 176, 76, 255);
 
+constexpr ImU32 top_colour = IM_COL32(23, 29, 39, 255);  // of the background
+constexpr ImU32 bottom_colour = IM_COL32(9, 11, 16, 255);
+
+/// Text in a small box is no smaller than this part of its size on the whole surface.
+constexpr float smallest_text = 0.7F;
+
 constexpr int wire_cells = 15;
 constexpr std::int64_t pulse_period_ns = 3 * ns_per_s;
 
@@ -32,15 +38,52 @@ ImU32 with_alpha(int red, int green, int blue, float alpha) noexcept {
   return IM_COL32(red, green, blue, static_cast<int>(std::clamp(alpha, 0.0F, 1.0F) * 255));
 }
 
-ImVec2 text_size(ImFont* font, const std::string& text, float wrap_pixels = 0) {
-  return font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap_pixels, text.c_str());
-}
+/// A font in a size.
+struct Text {
+  ImFont* font;
+  float factor;  // to the size that the font was loaded in
 
-void centred_text(ImDrawList& list, ImFont* font, float centre_x, float y, ImU32 colour, const std::string& text,
+  [[nodiscard]] float height() const noexcept { return font->FontSize * factor; }
+  [[nodiscard]] ImVec2 size(const std::string& text, float wrap_pixels) const {
+    return font->CalcTextSizeA(height(), FLT_MAX, wrap_pixels, text.c_str());
+  }
+  void draw(ImDrawList& list, ImVec2 at, ImU32 colour, const std::string& text, float wrap_pixels) const {
+    list.AddText(font, height(), at, colour, text.c_str(), nullptr, wrap_pixels);
+  }
+};
+
+/// The part of the surface that is drawn on; nothing is drawn beyond it.
+class BoxPainter {
+ public:
+  BoxPainter(ImDrawList& list, const PictureRectangle& box)
+      : list_(list),
+        from_(static_cast<float>(box.x), static_cast<float>(box.y)),
+        to_(static_cast<float>(box.x + box.width), static_cast<float>(box.y + box.height)) {
+    list_.PushClipRect(from_, to_, true);
+  }
+  ~BoxPainter() { list_.PopClipRect(); }
+  BoxPainter(const BoxPainter&) = delete;
+  BoxPainter& operator=(const BoxPainter&) = delete;
+
+  [[nodiscard]] ImVec2 from() const noexcept { return from_; }
+  [[nodiscard]] ImVec2 to() const noexcept { return to_; }
+  [[nodiscard]] float width() const noexcept { return to_.x - from_.x; }
+  [[nodiscard]] float height() const noexcept { return to_.y - from_.y; }
+  /// 1 for 720 lines, and at most Overlay::scale(), which is for the whole surface.
+  [[nodiscard]] float scale(float of_surface) const noexcept {
+    return std::min(of_surface, std::max(std::min(height(), width() * 0.75F) / 720, 0.2F));
+  }
+
+ private:
+  ImDrawList& list_;
+  ImVec2 from_;
+  ImVec2 to_;
+};
+
+void centred_text(ImDrawList& list, const Text& font, float centre_x, float y, ImU32 colour, const std::string& text,
                   float wrap_pixels) {
-  const ImVec2 size = text_size(font, text, wrap_pixels);
-  list.AddText(font, font->FontSize, {std::round(centre_x - size.x / 2), std::round(y)}, colour, text.c_str(), nullptr,
-               wrap_pixels);
+  const ImVec2 size = font.size(text, wrap_pixels);
+  font.draw(list, {std::round(centre_x - size.x / 2), std::round(y)}, colour, text, wrap_pixels);
 }
 
 /// A row of small cells (frames on a wire) with a light that runs along it.
@@ -84,43 +127,47 @@ void clear_for_waiting_picture(Size surface) noexcept {
   glDisable(GL_SCISSOR_TEST);
 }
 
-void draw_waiting_picture(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns) {
+void draw_waiting_picture(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen,
+                          std::int64_t now_ns) {
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
-  const float width = static_cast<float>(surface.width);
-  const float height = static_cast<float>(surface.height);
-  const float scale = overlay.scale();
-  const float centre_x = width / 2;
-  const float centre_y = height * 0.46F;
-  const float wrap = width * 0.86F;
-  ImFont* title = overlay.title_font();
-  centred_text(list, title, centre_x, centre_y - title->FontSize - 30 * scale, title_colour, "framewire", wrap);
+  const BoxPainter area(list, place.box);
+  if (!place.has_background) {
+    list.AddRectFilledMultiColor(area.from(), area.to(), top_colour, top_colour, bottom_colour, bottom_colour);
+  }
+  const float scale = place.has_background ? overlay.scale() : area.scale(overlay.scale());
+  const float centre_x = area.from().x + area.width() / 2;
+  const float centre_y = area.from().y + area.height() * 0.46F;
+  const float wrap = area.width() * 0.86F;
+  const Text title{overlay.title_font(), scale / overlay.scale()};
+  centred_text(list, title, centre_x, centre_y - title.height() - 30 * scale, title_colour, "framewire", wrap);
   draw_wire(list, centre_x, centre_y, scale, now_ns);
-  ImFont* text = overlay.text_font();
+  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
   float y = centre_y + 38 * scale;
   centred_text(list, text, centre_x, y, text_colour, screen.headline + (overlay.has_typography() ? " …" : " ..."),
                wrap);
-  y += text_size(text, screen.headline, wrap).y + 10 * scale;
+  y += text.size(screen.headline, wrap).y + 10 * scale;
   if (!screen.detail.empty()) {
     centred_text(list, text, centre_x, y, faint_colour, screen.detail, wrap);
   }
 }
 
-void draw_lost_banner(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns) {
+void draw_lost_banner(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen,
+                      std::int64_t now_ns) {
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
-  const float width = static_cast<float>(surface.width);
-  const float height = static_cast<float>(surface.height);
-  const float scale = overlay.scale();
-  list.AddRectFilled({0, 0}, {width, height}, shade_colour);
+  const BoxPainter area(list, place.box);
+  const float scale = place.has_background ? overlay.scale() : area.scale(overlay.scale());
+  list.AddRectFilled(area.from(), area.to(), shade_colour);
 
-  ImFont* font = overlay.text_font();
+  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
   const float padding = 18 * scale;
   const float dot_space = 26 * scale;
-  const float wrap = std::min(width * 0.86F, 760 * scale) - 2 * padding - dot_space;
-  const ImVec2 headline = text_size(font, screen.headline, wrap);
-  const ImVec2 detail = screen.detail.empty() ? ImVec2{0, 0} : text_size(font, screen.detail, wrap);
+  const float wrap = std::min(area.width() * 0.86F, 760 * scale) - 2 * padding - dot_space;
+  const ImVec2 headline = text.size(screen.headline, wrap);
+  const ImVec2 detail = screen.detail.empty() ? ImVec2{0, 0} : text.size(screen.detail, wrap);
   const float gap = screen.detail.empty() ? 0 : 6 * scale;
   const ImVec2 inner{std::max(headline.x, detail.x) + dot_space, headline.y + gap + detail.y};
-  const ImVec2 from{std::round((width - inner.x) / 2 - padding), std::round(height * 0.5F - inner.y / 2 - padding)};
+  const ImVec2 from{std::round(area.from().x + (area.width() - inner.x) / 2 - padding),
+                    std::round(area.from().y + area.height() * 0.5F - inner.y / 2 - padding)};
   const ImVec2 to{from.x + inner.x + 2 * padding, from.y + inner.y + 2 * padding};
   list.AddRectFilled(from, to, banner_colour, 10 * scale);
   list.AddRectFilled(from, {from.x + 5 * scale, to.y}, warning_colour, 10 * scale, ImDrawFlags_RoundCornersLeft);
@@ -129,10 +176,9 @@ void draw_lost_banner(const Overlay& overlay, Size surface, const StatusScreen& 
   list.AddCircleFilled({from.x + padding + 7 * scale, from.y + padding + headline.y / 2}, 5.5F * scale,
                        with_alpha(240, 176, 76, 0.35F + 0.65F * breath));
   const ImVec2 at{from.x + padding + dot_space, from.y + padding};
-  list.AddText(font, font->FontSize, at, title_colour, screen.headline.c_str(), nullptr, wrap);
+  text.draw(list, at, title_colour, screen.headline, wrap);
   if (!screen.detail.empty()) {
-    list.AddText(font, font->FontSize, {at.x, at.y + headline.y + gap}, text_colour, screen.detail.c_str(), nullptr,
-                 wrap);
+    text.draw(list, {at.x, at.y + headline.y + gap}, text_colour, screen.detail, wrap);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "viewer/fit.hpp"
 #include "viewer/overlay.hpp"
 
 namespace framewire {
@@ -14,14 +15,22 @@ struct StatusScreen {
   std::string detail;    // the reason; may be empty
 };
 
+/// Where it is shown.
+struct StatusPlace {
+  PictureRectangle box;         // of the surface
+  bool has_background = false;  // clear_for_waiting_picture() has drawn it
+};
+
 /// Fills the bound framebuffer with the background of the waiting picture, using only GL.
 void clear_for_waiting_picture(Size surface) noexcept;
 
-/// Draws on that background: the name, a slowly pulsing wire, and the screen. Call it between Overlay::begin() and
-/// finish().
-void draw_waiting_picture(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns);
+/// Draws on that background: the name, a slowly pulsing wire, and the screen. Text that is too large for a small box is
+/// cut off. Call it between Overlay::begin() and finish().
+void draw_waiting_picture(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen,
+                          std::int64_t now_ns);
 
 /// Dims the last frame and draws a banner over it. Call it between Overlay::begin() and finish().
-void draw_lost_banner(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns);
+void draw_lost_banner(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen,
+                      std::int64_t now_ns);
 
 }  // namespace framewire

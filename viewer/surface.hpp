@@ -55,6 +55,9 @@ class Surface {
   /// Whether a picture is seen at the next refresh, not at once.
   [[nodiscard]] virtual bool is_synchronised() const noexcept = 0;
 
+  /// Whether what was drawn and presented is still there after the next begin().
+  [[nodiscard]] virtual bool keeps_content() const noexcept { return false; }
+
   /// When a picture was ready to be presented, and when that was done (monotonic, ns).
   struct Presented {
     std::int64_t drawn_ns = 0;

@@ -34,22 +34,27 @@ std::int64_t period_ns(const SubscriberStatus& status) noexcept {
   return rate.numerator == 0 ? ns_per_s / 60 : ns_per_s * rate.denominator / rate.numerator;
 }
 
+SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions options) {
+  options.endpoint.stop_fd = interruption.descriptor();
+  options.takes_slices = true;
+  return options;
+}
+
 }  // namespace
 
-ViewedStream::ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, Quality quality,
-                           const Clock& clock, Statistics& statistics, Recorder& recorder, Log& log,
-                           Listeners listeners)
+ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality,
+                           const Clock& clock, const Interruption& interruption, Log& log, Listeners listeners)
     : options_(options),
+      peer_text_(std::move(source.peer_text)),
       quality_(quality),
       clock_(clock),
-      statistics_(statistics),
-      recorder_(recorder),
-      log_(log),
+      log_(log, std::move(name)),
       listeners_(std::move(listeners)),
-      subscriber_(std::move(subscriber), log),
-      queue_(statistics, frame_selection(options, options.subscriber.delivery),
+      recorder_(options.output_file, clock, log_, interruption, statistics_, listeners_.on_end),
+      subscriber_(stopped_by(interruption, std::move(source.subscriber)), log_),
+      queue_(statistics_, frame_selection(options, options.session.delivery),
              {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
-  newest_.peer_text = options.peer_text;
+  newest_.peer_text = peer_text_;
   facts_ = newest_;
   thread_ = std::thread([this] { run(); });
 }
@@ -162,6 +167,9 @@ void ViewedStream::follow_status() {
   }
   ++facts_version_;
   listeners_.on_news();
+  if (now.session_number != before.session_number) {
+    listeners_.on_session();
+  }
   if (now.state == SubscriberState::failed) {
     end(now.exit_status);
   }

@@ -13,6 +13,8 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/prefixed_log.hpp"
+#include "command/interruption.hpp"
 #include "viewer/frame_queue.hpp"
 #include "viewer/options.hpp"
 #include "viewer/recorder.hpp"
@@ -22,20 +24,22 @@
 
 namespace framewire {
 
-/// Receives the frames of a stream on a thread of its own, "fw-receive": follows sessions and formats, has frames
-/// recorded, and queues them for the drawing thread. What that thread does, or is blocked in, delays none of it.
+/// Receives the frames of a stream on a thread of its own, "fw-receive": follows sessions and formats, counts, has
+/// frames recorded, and queues them for the drawing thread. What that thread does, or is blocked in, delays none of it.
 class ViewedStream {
  public:
   /// Called by any thread, without a mutex of the stream. They must not wait.
   struct Listeners {
-    std::function<void()> on_news;  // for the drawing thread: frames, or other facts()
-    std::function<void()> on_end;   // for the main thread: see ending(), and whether the queue is done
+    std::function<void()> on_news;     // for the drawing thread: frames, or other facts()
+    std::function<void()> on_session;  // for the main thread: a session has begun
+    std::function<void()> on_end;      // for the main thread: see ending(), and whether the queue is done
   };
 
-  /// Starts connecting. `quality` is how frames of usual colours are drawn: warnings depend on it. `options`, `clock`,
-  /// `statistics`, `recorder` and `log` outlive it. Throws Error.
-  ViewedStream(const ViewerOptions& options, SubscriberOptions subscriber, Quality quality, const Clock& clock,
-               Statistics& statistics, Recorder& recorder, Log& log, Listeners listeners);
+  /// Starts connecting. `quality` is how frames of usual colours are drawn: warnings depend on it. `name` is put before
+  /// what is logged; empty if there is only one stream. `options`, `clock`, `interruption` and `log` outlive it. Throws
+  /// Error.
+  ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality, const Clock& clock,
+               const Interruption& interruption, Log& log, Listeners listeners);
   ViewedStream(const ViewedStream&) = delete;
   ViewedStream& operator=(const ViewedStream&) = delete;
   /// As stop().
@@ -43,6 +47,12 @@ class ViewedStream {
 
   [[nodiscard]] FrameQueue& queue() noexcept { return queue_; }
   [[nodiscard]] const FrameQueue& queue() const noexcept { return queue_; }
+  [[nodiscard]] Statistics& statistics() noexcept { return statistics_; }
+  [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
+  [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+  [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
+  /// The awaited sender: "box:5290". Constant.
+  [[nodiscard]] const std::string& peer_text() const noexcept { return peer_text_; }
 
   // ---- The drawing thread ----
 
@@ -64,6 +74,8 @@ class ViewedStream {
   [[nodiscard]] bool has_all_frames() const noexcept;
   /// Set when no frame will come for another reason than the sender's bye: the exit status.
   [[nodiscard]] std::optional<ExitStatus> ending() const;
+  /// Whether no frame waits and none will come.
+  [[nodiscard]] bool is_over() const { return queue_.is_done() || ending(); }
 
   // ---- The main thread ----
 
@@ -84,12 +96,13 @@ class ViewedStream {
   void end(ExitStatus status);
 
   const ViewerOptions& options_;
+  const std::string peer_text_;
   const Quality quality_;
   const Clock& clock_;
-  Statistics& statistics_;
-  Recorder& recorder_;
-  Log& log_;
+  PrefixedLog log_;
   const Listeners listeners_;
+  Statistics statistics_;
+  Recorder recorder_;
   Subscriber subscriber_;
   WakeEvent room_;  // the queue has room again
   FrameQueue queue_;

@@ -76,7 +76,8 @@ double drawn_difference(FrameTexture& texture, const FrameView& view) {
   OffscreenTarget target({view.layout.width, view.layout.height});
   target.bind();
   EXPECT_TRUE(texture.upload(view));
-  texture.draw(0, 0, static_cast<int>(view.layout.width), static_cast<int>(view.layout.height), false);
+  FramePainter().draw(texture.painted(),
+                      {0, 0, static_cast<int>(view.layout.width), static_cast<int>(view.layout.height)}, false);
   std::vector<std::byte> pixels(target.size_bytes());
   target.read_rgba(pixels);
   EXPECT_TRUE(texture.upload_done());
@@ -149,7 +150,7 @@ TEST_F(FrameTextureExact, BytesOfRgbaAreNotChangedAtAll) {
     OffscreenTarget target({131, 57});
     target.bind();
     ASSERT_TRUE(texture.upload(placed.view));
-    texture.draw(0, 0, 131, 57, false);
+    FramePainter().draw(texture.painted(), {0, 0, 131, 57}, false);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
     EXPECT_EQ(std::memcmp(pixels.data(), placed.view.payload.data(), pixels.size()), 0) << name(method);

@@ -52,7 +52,7 @@ class FrameTextureTest : public GlTest {
     constexpr float gray = 99.0F / 255.0F;
     glClearColor(gray, gray, gray, gray);
     glClear(GL_COLOR_BUFFER_BIT);
-    texture.draw(where.x, where.y, where.width, where.height, flip_y, alpha);
+    painter_.draw(texture.painted(), where, flip_y, alpha);
     target_.read_rgba(pixels_, flip_y ? OffscreenTarget::RowOrder::top_down : OffscreenTarget::RowOrder::bottom_up);
   }
 
@@ -71,6 +71,7 @@ class FrameTextureTest : public GlTest {
 
  private:
   OffscreenTarget target_{target_size};
+  FramePainter painter_;
   std::vector<std::byte> pixels_ = std::vector<std::byte>(std::size_t{target_size.width} * target_size.height * 4);
 };
 

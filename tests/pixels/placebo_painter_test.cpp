@@ -287,7 +287,8 @@ TEST_F(PlaceboScale, PutsEverythingWhereTheOtherPainterDoes) {
         const auto good = drawn(picture, size);
         const OffscreenTarget target(size);
         target.bind();
-        texture->draw(0, 0, static_cast<int>(size.width), static_cast<int>(size.height), false);
+        FramePainter().draw(texture->painted(), {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)},
+                            false);
         std::vector<std::byte> fast(target.size_bytes());
         target.read_rgba(fast);
         int largest = 0;
@@ -384,7 +385,7 @@ TEST_F(PlaceboState, LetsTheOtherPainterDrawAndUploadAsBefore) {
       target.bind();
       glClear(GL_COLOR_BUFFER_BIT);
       EXPECT_TRUE(texture->upload(picture.view()));
-      texture->draw(0, 0, width, height, false);
+      FramePainter().draw(texture->painted(), {0, 0, width, height}, false);
       std::vector<std::byte> pixels(target.size_bytes());
       target.read_rgba(pixels);
       return pixels;

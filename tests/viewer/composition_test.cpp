@@ -14,11 +14,18 @@ namespace {
 
 class CompositionTest : public testing::Test {
  protected:
+  CompositionTest() { composition_.show({.layers = {{.source = "box"}}}); }
+
   Image draw() {
     surface_.begin();
-    composition_.draw(surface_.size(), facts_, {}, {}, now_ns_);
+    composition_.draw({.size = surface_.size()}, streams(), now_ns_);
     surface_.present();
     return surface_.capture({});
+  }
+
+  [[nodiscard]] Composition::Streams streams() {
+    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_}};
+    return streams_;
   }
 
   /// The red value in the middle of the left edge, where there is no text.
@@ -42,8 +49,10 @@ class CompositionTest : public testing::Test {
   AttachedHeadless attached_{{640, 360}};
   Headless& surface_ = attached_.surface;
   Statistics statistics_;
-  Layer layer_{false, statistics_, Quality::fast};
-  Composition composition_{layer_, statistics_};
+  Painters painters_;
+  Layer layer_{painters_, false, statistics_, Quality::fast};
+  Composition composition_;
+  std::vector<ComposedStream> streams_;
   FrameMaker frames_;
   StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
   std::int64_t now_ns_ = ns_per_s;
@@ -53,7 +62,7 @@ TEST_F(CompositionTest, WaitsInADarkPictureWithText) {
   const Image picture = draw();
   EXPECT_LT(edge(picture), 40);
   EXPECT_GT(colours(picture), 40U) << "text and the wire";
-  EXPECT_LT(composition_.step_ns(facts_), ns_per_s) << "it moves";
+  EXPECT_LT(composition_.step_ns(streams()), ns_per_s) << "it moves";
 }
 
 TEST_F(CompositionTest, ThePulseMoves) {
@@ -68,7 +77,7 @@ TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
   const Image picture = draw();
   EXPECT_EQ(edge(picture), 255);
   EXPECT_EQ(colours(picture), 1U);
-  EXPECT_EQ(composition_.step_ns(facts_), RedrawSchedule::never_ns);
+  EXPECT_EQ(composition_.step_ns(streams()), RedrawSchedule::never_ns);
 }
 
 TEST_F(CompositionTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
@@ -84,7 +93,7 @@ TEST_F(CompositionTest, HasAPanelOnDemand) {
   show_a_white_frame();
   facts_.status.state = SubscriberState::connected;
   composition_.toggle_panel();
-  composition_.frame_shown(ns_per_ms);
+  composition_.frame_shown(0, ns_per_ms);
   draw();  // ImGui only measures a new window in its first frame
   EXPECT_GT(colours(draw()), 20U);
   EXPECT_EQ(edge(draw()), 255);

@@ -17,7 +17,7 @@ class LayerTest : public testing::Test {
  protected:
   void present() {
     surface_.begin();
-    layer_.draw(surface_.size(), {1, 1}, monotonic_ns());
+    layer_.draw({0, 0, 64, 36}, surface_.size(), monotonic_ns());
     surface_.present();
   }
 
@@ -29,7 +29,8 @@ class LayerTest : public testing::Test {
   AttachedHeadless attached_{{64, 36}};
   Headless& surface_ = attached_.surface;
   Statistics statistics_;
-  Layer layer_{true, statistics_, Quality::fast};
+  Painters painters_;
+  Layer layer_{painters_, true, statistics_, Quality::fast};
   FrameMaker frames_;
 };
 
@@ -135,9 +136,11 @@ TEST_F(LayerTest, NoticesAPictureThatChangesWhileItIsHeld) {
 
 class GoodLayer : public testing::Test {
  protected:
+  /// Draws in the middle of the surface.
   void draw(Size size, std::int64_t now_ns) {
+    const int width = static_cast<int>(size.width);
     surface_.begin();
-    layer_.draw(size, {1, 1}, now_ns);
+    layer_.draw({(64 - width) / 2, 0, width, static_cast<int>(size.height)}, surface_.size(), now_ns);
   }
   [[nodiscard]] int red_in_the_middle() {
     const Image picture = surface_.capture({});
@@ -147,7 +150,8 @@ class GoodLayer : public testing::Test {
   AttachedHeadless attached_{{64, 36}};
   Headless& surface_ = attached_.surface;
   Statistics statistics_;
-  Layer layer_{false, statistics_, Quality::good};
+  Painters painters_;
+  Layer layer_{painters_, false, statistics_, Quality::good};
 };
 
 TEST_F(GoodLayer, IsDrawnWellFromTheFirstFrameOn) {
@@ -181,12 +185,12 @@ TEST_F(GoodLayer, IsDrawnFastWhileItsSizeChanges) {
 
 /// PQ has half of the full scale at 92 cd/m² (SMPTE ST 2084), which is not the middle of an SDR screen.
 TEST_F(GoodLayer, HdrIsDrawnWellInEveryQuality) {
-  Layer fast(false, statistics_, Quality::fast);
+  Layer fast(painters_, false, statistics_, Quality::fast);
   FrameMaker frames;
   frames.colour = {.transfer = ColourTransfer::pq, .primaries = ColourPrimaries::bt2020};
   ASSERT_EQ(fast.upload(frames.make(1, 64)), Layer::Upload::done);
   surface_.begin();
-  fast.draw({64, 36}, {1, 1}, 0);
+  fast.draw({0, 0, 64, 36}, {64, 36}, 0);
   EXPECT_EQ(fast.quality(), Quality::good);
   EXPECT_GT(std::abs(red_in_the_middle() - 64), 5);
 }

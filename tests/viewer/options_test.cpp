@@ -64,49 +64,49 @@ TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
 }
 
 TEST(ViewerOptions, HaveATypeOfServiceOfEightBits) {
-  EXPECT_FALSE(parse({"box"}).subscriber.endpoint.type_of_service);
-  EXPECT_EQ(parse({"--tos", "0", "box"}).subscriber.endpoint.type_of_service, 0);
-  EXPECT_EQ(parse({"--tos", "255", "box"}).subscriber.endpoint.type_of_service, 255);
+  EXPECT_FALSE(parse({"box"}).sources.at(0).subscriber.endpoint.type_of_service);
+  EXPECT_EQ(parse({"--tos", "0", "box"}).sources.at(0).subscriber.endpoint.type_of_service, 0);
+  EXPECT_EQ(parse({"--tos", "255", "box"}).sources.at(0).subscriber.endpoint.type_of_service, 255);
   for (const char* wrong : {"256", "-1", "104x", "4294967400"}) {
     expect_refusal({"--tos", wrong, "box"}, {"--tos", wrong});
   }
 }
 
 TEST(ViewerOptions, NameAnRdmaAddressInFigures) {
-  EXPECT_EQ(parse({"box"}).subscriber.endpoint.native_address, "");
-  EXPECT_EQ(parse({"--rdma-address", "10.9.0.1", "box"}).subscriber.endpoint.native_address, "10.9.0.1");
+  EXPECT_EQ(parse({"box"}).sources.at(0).subscriber.endpoint.native_address, "");
+  EXPECT_EQ(parse({"--rdma-address", "10.9.0.1", "box"}).sources.at(0).subscriber.endpoint.native_address, "10.9.0.1");
   for (const char* wrong : {"box", "10.9.0.1:5290", "[2001:db8::1]", "10.9"}) {
     expect_refusal({"--rdma-address", wrong, "box"}, {"--rdma-address", wrong});
   }
 }
 
 TEST(ViewerOptions, RelaxTheOrderOfPayloadUnlessToldNotTo) {
-  EXPECT_TRUE(parse({"box"}).subscriber.endpoint.relaxed_ordering);
-  EXPECT_TRUE(parse({"--relaxed-ordering", "box"}).subscriber.endpoint.relaxed_ordering);
-  EXPECT_FALSE(parse({"--no-relaxed-ordering", "box"}).subscriber.endpoint.relaxed_ordering);
+  EXPECT_TRUE(parse({"box"}).sources.at(0).subscriber.endpoint.relaxed_ordering);
+  EXPECT_TRUE(parse({"--relaxed-ordering", "box"}).sources.at(0).subscriber.endpoint.relaxed_ordering);
+  EXPECT_FALSE(parse({"--no-relaxed-ordering", "box"}).sources.at(0).subscriber.endpoint.relaxed_ordering);
   expect_refusal({"--relaxed-ordering", "--no-relaxed-ordering", "box"}, {"relaxed-ordering"});
 }
 
 TEST(Options, DefaultToTheSenderOnThisMachine) {
   const ViewerOptions options = parse({});
-  ASSERT_TRUE(options.subscriber.endpoint.dial.has_value());
-  EXPECT_EQ(options.subscriber.endpoint.dial->host, "localhost");
-  EXPECT_EQ(options.subscriber.endpoint.dial->port, 5290);
-  EXPECT_FALSE(options.subscriber.endpoint.listen.has_value());
-  EXPECT_TRUE(options.subscriber.endpoint.may_choose_link);
-  EXPECT_LT(options.subscriber.retry_ns, 0);
-  EXPECT_EQ(options.peer_text, "localhost:5290");
+  ASSERT_TRUE(options.sources.at(0).subscriber.endpoint.dial.has_value());
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.dial->host, "localhost");
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.dial->port, 5290);
+  EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.listen.has_value());
+  EXPECT_TRUE(options.sources.at(0).subscriber.endpoint.may_choose_link);
+  EXPECT_LT(options.sources.at(0).subscriber.retry_ns, 0);
+  EXPECT_EQ(options.sources.at(0).peer_text, "localhost:5290");
   EXPECT_FALSE(options.is_headless);
   EXPECT_EQ(options.common.max_frames, 0U);
 }
 
 TEST(Options, TakeHostPortAndStream) {
   const ViewerOptions options = parse({"box:6000/camera"});
-  EXPECT_EQ(options.subscriber.endpoint.dial->host, "box");
-  EXPECT_EQ(options.subscriber.endpoint.dial->port, 6000);
-  EXPECT_EQ(options.subscriber.stream, "camera");
-  EXPECT_EQ(options.peer_text, "box:6000/camera");
-  EXPECT_EQ(parse({"[::1]:6000/a"}).subscriber.endpoint.dial->host, "::1");
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.dial->host, "box");
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.dial->port, 6000);
+  EXPECT_EQ(options.sources.at(0).subscriber.stream, "camera");
+  EXPECT_EQ(options.sources.at(0).peer_text, "box:6000/camera");
+  EXPECT_EQ(parse({"[::1]:6000/a"}).sources.at(0).subscriber.endpoint.dial->host, "::1");
 }
 
 TEST(Options, TakeEverythingAtOnce) {
@@ -120,15 +120,15 @@ TEST(Options, TakeEverythingAtOnce) {
   EXPECT_EQ(options.size, (Size{640, 360}));
   EXPECT_EQ(options.output_file, "-");
   EXPECT_EQ(options.screenshot_file, "a.png");
-  EXPECT_EQ(options.subscriber.endpoint.allowed_links, std::vector{LinkKind::tcp});
-  EXPECT_FALSE(options.subscriber.endpoint.may_choose_link);
-  EXPECT_EQ(options.subscriber.delivery, Delivery::every);
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.allowed_links, std::vector{LinkKind::tcp});
+  EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.may_choose_link);
+  EXPECT_EQ(options.sources.at(0).subscriber.delivery, Delivery::every);
   EXPECT_EQ(options.common.max_frames, 10U);
   EXPECT_EQ(options.common.max_duration_ns, 2500 * ns_per_ms);
-  EXPECT_EQ(options.subscriber.endpoint.key_file, "k");
-  EXPECT_TRUE(options.subscriber.endpoint.insecure);
-  EXPECT_EQ(options.subscriber.retry_ns, 3 * ns_per_s);
-  EXPECT_EQ(options.subscriber.endpoint.peer_timeout_ns, 500 * ns_per_ms);
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.key_file, "k");
+  EXPECT_TRUE(options.sources.at(0).subscriber.endpoint.insecure);
+  EXPECT_EQ(options.sources.at(0).subscriber.retry_ns, 3 * ns_per_s);
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.peer_timeout_ns, 500 * ns_per_ms);
   EXPECT_EQ(options.common.stats_file, "s.json");
   EXPECT_TRUE(options.verify);
   EXPECT_EQ(options.wait, WaitMode::spin);
@@ -137,13 +137,13 @@ TEST(Options, TakeEverythingAtOnce) {
 
 TEST(Options, ListenInsteadOfDialling) {
   const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
-  EXPECT_FALSE(options.subscriber.endpoint.dial.has_value());
-  EXPECT_EQ(options.subscriber.endpoint.listen->host, "192.0.2.7");
-  EXPECT_EQ(options.subscriber.endpoint.listen->port, 7000);
+  EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.dial.has_value());
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.listen->host, "192.0.2.7");
+  EXPECT_EQ(options.sources.at(0).subscriber.endpoint.listen->port, 7000);
 }
 
 TEST(Options, RetryZeroMeansNotAtAll) {
-  EXPECT_EQ(parse({"--retry", "0"}).subscriber.retry_ns, 0);
+  EXPECT_EQ(parse({"--retry", "0"}).sources.at(0).subscriber.retry_ns, 0);
 }
 
 TEST(Options, HelpAndVersionEndTheProgramWell) {
@@ -179,7 +179,7 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
 TEST(Options, RefuseWhatThisVersionDoesNotHave) {
   expect_refusal({"--transport", "pigeon"}, {"'pigeon'", "rdma", "tcp"});
   expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
-  expect_refusal({"one", "two"}, {"'one'", "'two'", "one stream"});
+  expect_refusal({"one", "two", "--output", "a.y4m"}, {"'a.y4m'", "one stream"});
 }
 
 TEST(Options, RefuseWhatContradictsItself) {

@@ -24,11 +24,11 @@ class ReportTest : public testing::Test {
   }
 
   [[nodiscard]] ViewerReport report() const {
-    return {.statistics = statistics_,
-            .session_counts = session_,
-            .status = status_,
-            .clock_offset = {},
-            .pacing = pacing_,
+    return {.streams = {{.statistics = statistics_,
+                         .peer_text = "box:5290",
+                         .session_counts = session_,
+                         .status = status_,
+                         .pacing = pacing_}},
             .refresh_period_ns = refresh_period_ns_,
             .surface = "headless 960x540",
             .quality = "fast",
@@ -128,9 +128,10 @@ TEST_F(ReportTest, LiveLineNamesTroubleOnlyWhenThereIsSome) {
                           .latency_p50_ns = 4'200'000,
                           .latency_p99_ns = 7'900'000,
                           .has_latency = true};
-  EXPECT_EQ(live_line(rates, {.frames_shown = 60}, {}),
+  EXPECT_EQ(live_line({.rates = rates, .counts = {.frames_shown = 60}}),
             "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 60 · superseded 0 · skipped 0");
-  const std::string trouble = live_line(rates, {.frames_torn = 1}, {.frames_lost = 2});
+  const std::string trouble =
+      live_line({.rates = rates, .counts = {.frames_torn = 1}, .session_counts = {.frames_lost = 2}});
   EXPECT_NE(trouble.find("lost 2"), std::string::npos);
   EXPECT_NE(trouble.find("TORN 1"), std::string::npos);
 }

@@ -48,6 +48,7 @@ struct SubscriberStatus {
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
+  std::vector<std::string> stream_names;    // that the sender offers; the first is taken if none is named
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
 

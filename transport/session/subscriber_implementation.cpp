@@ -265,6 +265,7 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.transport = name(session->link()->kind());
     status_.memory = session->link()->memory().name();
     status_.delivery = session->delivery();
+    status_.stream_names = session->stream_names();
     status_.source_file = session->source_file();
     status_.cadence_refusal.clear();
     cadence_request_.reset();

@@ -1,6 +1,7 @@
 #include "transport/session/viewer_session.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -76,6 +77,7 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector d
       takes_slices_(preferences.takes_slices) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  std::ranges::transform(offer.streams, std::back_inserter(stream_names_), &OfferedStream::name);
   const std::string why = choose_link(offer, data_connector, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
   start_line_ =

@@ -82,6 +82,8 @@ class ViewerSession {
 
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
+  /// Of the streams that the sender offers, as it says them.
+  [[nodiscard]] const std::vector<std::string>& stream_names() const noexcept { return stream_names_; }
   [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
   /// See OfferedStream.
   [[nodiscard]] const std::string& source_file() const noexcept { return source_file_; }
@@ -130,6 +132,7 @@ class ViewerSession {
   AuthenticatedChannel authenticated_;
   std::shared_ptr<ReceiverLink> link_;
   std::string start_line_;
+  std::vector<std::string> stream_names_;
   Delivery delivery_ = Delivery::latest;
   std::string source_file_;
   std::string cadence_refusal_;

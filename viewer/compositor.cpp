@@ -1,0 +1,187 @@
+#include "viewer/compositor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace framewire {
+
+namespace {
+
+bool is_empty_part(const PictureRectangle& a) noexcept {
+  return a.width <= 0 || a.height <= 0;
+}
+
+PictureRectangle intersection(const PictureRectangle& a, const PictureRectangle& b) noexcept {
+  const int left = std::max(a.x, b.x), top = std::max(a.y, b.y);
+  const int right = std::min(a.x + a.width, b.x + b.width), bottom = std::min(a.y + a.height, b.y + b.height);
+  return {left, top, std::max(right - left, 0), std::max(bottom - top, 0)};
+}
+
+bool overlap(const PictureRectangle& a, const PictureRectangle& b) noexcept {
+  return !is_empty_part(intersection(a, b));
+}
+
+PictureRectangle bounds(const PictureRectangle& a, const PictureRectangle& b) noexcept {
+  const int left = std::min(a.x, b.x), top = std::min(a.y, b.y);
+  const int right = std::max(a.x + a.width, b.x + b.width), bottom = std::max(a.y + a.height, b.y + b.height);
+  return {left, top, right - left, bottom - top};
+}
+
+Size size_of(const PictureRectangle& a) noexcept {
+  return {static_cast<std::uint32_t>(a.width), static_cast<std::uint32_t>(a.height)};
+}
+
+/// Whether a layer can be drawn on the canvas as it is: what is below it does not matter, and nothing is over it.
+bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index) {
+  const PlacedLayer& placed = layers[index];
+  const bool covers = placed.how.blend == Blend::over && placed.how.opacity >= 1 && placed.how.alpha == Alpha::opaque;
+  if (!covers || placed.at.picture != placed.at.visible) {
+    return false;
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i != index && overlap(layers[i].at.visible, placed.at.visible)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Rectangle Compositor::to_gl(const PictureRectangle& a) const noexcept {
+  return {a.x, static_cast<int>(size_.height) - a.y - a.height, a.width, a.height};
+}
+
+void Compositor::compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light,
+                         std::int64_t now_ns) {
+  damage_.clear();
+  if (follow_scene(surface, layers, blends_linear_light)) {
+    find_damage(layers, now_ns);
+  } else {
+    damage_.push_back({0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    kept_[i].placed = layers[i];
+    kept_[i].version = layers[i].layer->version();
+    kept_[i].is_direct = can_be_direct(layers, i);
+  }
+  for (const PictureRectangle& part : damage_) {
+    compose_part(part, now_ns);
+    unshown_.push_back(part);
+  }
+}
+
+/// Returns whether the layers, and how they are blended, are as before.
+bool Compositor::follow_scene(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light) {
+  const bool is_same_canvas = canvas_ && size_ == surface && blends_linear_light_ == blends_linear_light;
+  if (!is_same_canvas) {
+    canvas_.reset();
+    canvas_.emplace(surface);
+    size_ = surface;
+    blends_linear_light_ = blends_linear_light;
+    unshown_.clear();
+  }
+  const bool are_same_layers = std::ranges::equal(kept_, layers, [](const Kept& kept, const PlacedLayer& placed) {
+    return kept.placed.layer == placed.layer && kept.placed.how == placed.how;
+  });
+  if (!are_same_layers) {
+    kept_.clear();
+    kept_.resize(layers.size());
+  }
+  return is_same_canvas && are_same_layers;
+}
+
+void Compositor::find_damage(std::span<const PlacedLayer> layers, std::int64_t now_ns) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Kept& kept = kept_[i];
+    const Layer& layer = *layers[i].layer;
+    if (layer.version() != kept.version || layers[i].at != kept.placed.at || layer.can_be_improved(now_ns)) {
+      add_damage(layers[i].at.visible);
+      add_damage(kept.placed.at.visible);
+    }
+  }
+}
+
+/// Parts that overlap become one, so that nothing is composed twice.
+void Compositor::add_damage(PictureRectangle part) {
+  part = intersection(part, {0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+  if (is_empty_part(part)) {
+    return;
+  }
+  for (std::size_t i = 0; i < damage_.size();) {
+    if (overlap(damage_[i], part)) {
+      part = bounds(damage_[i], part);
+      damage_.erase(damage_.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+  damage_.push_back(part);
+}
+
+void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns) {
+  for (Kept& kept : kept_) {
+    if (!kept.is_direct && overlap(kept.placed.at.visible, part)) {
+      update_picture(kept, now_ns);
+    }
+  }
+  canvas_->clear(to_gl(part));
+  const BlendValues values = blends_linear_light_ ? BlendValues::linear_light : BlendValues::coded;
+  for (const Kept& kept : kept_) {
+    const PlacedLayer& placed = kept.placed;
+    if (!placed.layer->has_picture() || !overlap(placed.at.visible, part)) {
+      continue;
+    }
+    if (kept.is_direct) {
+      const Canvas::Drawing drawing = canvas_->draw(BlendValues::coded);
+      placed.layer->draw(to_gl(placed.at.picture), size_, now_ns, Alpha::opaque);
+    } else {
+      const Canvas::Drawing drawing = canvas_->draw(values);
+      blender_.draw({.texture = kept.picture->texture(),
+                     .place = to_gl(placed.at.visible),
+                     .blend = placed.how.blend,
+                     .opacity = placed.how.opacity,
+                     .values = values},
+                    to_gl(part));
+    }
+  }
+}
+
+/// The picture of a layer has the size of its visible part.
+void Compositor::update_picture(Kept& kept, std::int64_t now_ns) {
+  Layer& layer = *kept.placed.layer;
+  const PlacedPicture& at = kept.placed.at;
+  const bool is_current =
+      kept.picture && kept.picture_version == kept.version && kept.picture_at == at && !layer.can_be_improved(now_ns);
+  if (is_current || !layer.has_picture()) {
+    return;
+  }
+  const Size size = size_of(at.visible);
+  if (!kept.picture || kept.picture->size() != size) {
+    kept.picture.reset();
+    kept.picture = std::make_unique<OffscreenTarget>(size);
+  }
+  kept.picture->bind();
+  const Rectangle target{at.picture.x - at.visible.x,
+                         at.visible.y + at.visible.height - at.picture.y - at.picture.height, at.picture.width,
+                         at.picture.height};
+  layer.draw(target, size, now_ns, kept.placed.how.alpha);
+  kept.picture_version = kept.version;
+  kept.picture_at = at;
+}
+
+void Compositor::show(GLuint target, bool everything) {
+  glBindFramebuffer(GL_FRAMEBUFFER, target);
+  if (everything) {
+    canvas_->show({0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+  } else {
+    for (const PictureRectangle& part : unshown_) {
+      canvas_->show(to_gl(part));
+    }
+  }
+  unshown_.clear();
+  glViewport(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height));
+}
+
+}  // namespace framewire

@@ -1,0 +1,70 @@
+// Puts the pictures of several layers together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/text.hpp"
+#include "gl/blender.hpp"
+#include "gl/canvas.hpp"
+#include "gl/offscreen_target.hpp"
+#include "viewer/layer.hpp"
+#include "viewer/layout.hpp"
+#include "viewer/scene.hpp"
+
+namespace framewire {
+
+/// A layer, and where it lies on the surface.
+struct PlacedLayer {
+  Layer* layer = nullptr;
+  SceneLayer how{};
+  PlacedPicture at{};  // empty: it is not drawn
+};
+
+/// Keeps the composed picture, and composes again only where it has changed. A layer that others lie over or under, or
+/// that is blended, keeps its picture at its size: it is converted and scaled only if its frame or its size has
+/// changed, and is blended at most once each time. Used on the drawing thread.
+class Compositor {
+ public:
+  /// Brings the picture up to date. `layers` are in order from the back. Throws Error as Layer::draw(), and if GL has
+  /// no memory.
+  void compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light, std::int64_t now_ns);
+
+  /// Copies the picture to the framebuffer `target` of the same size, which becomes bound: what has changed since the
+  /// last call, or `everything`.
+  void show(GLuint target, bool everything);
+
+  /// The next compose() composes everything.
+  void forget() noexcept { kept_.clear(); }
+
+ private:
+  /// A layer as it was composed the last time.
+  struct Kept {
+    PlacedLayer placed;
+    std::uint64_t version = 0;
+    bool is_direct = false;                    // drawn on the canvas without a picture of its own
+    std::unique_ptr<OffscreenTarget> picture;  // of the visible part
+    std::uint64_t picture_version = 0;
+    PlacedPicture picture_at;
+  };
+
+  bool follow_scene(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light);
+  void find_damage(std::span<const PlacedLayer> layers, std::int64_t now_ns);
+  void add_damage(PictureRectangle part);
+  void compose_part(const PictureRectangle& part, std::int64_t now_ns);
+  void update_picture(Kept& kept, std::int64_t now_ns);
+  [[nodiscard]] Rectangle to_gl(const PictureRectangle& rectangle) const noexcept;
+
+  Blender blender_;
+  std::optional<Canvas> canvas_;
+  Size size_;
+  bool blends_linear_light_ = false;
+  std::vector<Kept> kept_;
+  std::vector<PictureRectangle> damage_;   // disjoint; since the last compose()
+  std::vector<PictureRectangle> unshown_;  // since the last show()
+};
+
+}  // namespace framewire

@@ -1,0 +1,18 @@
+// How the viewer draws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "viewer/quality.hpp"
+
+namespace framewire {
+
+struct DrawingOptions {
+  std::optional<Quality> quality;        // none: good, if a GPU draws
+  bool asks_cadence = false;             // tell the senders when to render
+  bool verify = false;                   // check that no frame changes while it is held
+  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
+};
+
+}  // namespace framewire

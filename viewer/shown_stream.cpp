@@ -1,0 +1,166 @@
+#include "viewer/shown_stream.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "gl/gl.hpp"
+
+namespace framewire {
+
+ShownStream::ShownStream(std::shared_ptr<ViewedStream> stream, Painters& painters, FrameTimesFile& frame_times,
+                         const Clock& clock, const DrawingOptions& options, std::size_t number)
+    : stream_(std::move(stream)),
+      frame_times_(frame_times),
+      number_(number),
+      clock_(clock),
+      layer_(painters, options.verify, stream_->statistics(), options.quality),
+      asks_cadence_(options.asks_cadence) {}
+
+// ---- What it is about ----
+
+void ShownStream::follow_facts() {
+  if (facts_version_ == stream_->facts_version()) {
+    return;
+  }
+  facts_version_ = stream_->facts_version();
+  const SubscriberStatus before = std::exchange(facts_, stream_->facts()).status;
+  const SubscriberStatus& now = facts_.status;
+  if (now.session_number != before.session_number) {
+    cadence_.restart();
+  }
+  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    layer_.forget_memory();
+  }
+  news_.looks_different |= looks_different(before, now);
+  if (now.epochs_begun != before.epochs_begun) {
+    news_.has_format = true;
+    defect_.clear();
+  }
+}
+
+void ShownStream::confirm_format() noexcept {
+  stream_->confirm_epoch(facts_.status.epochs_begun);
+}
+
+void ShownStream::follow_epoch(const ReceivedFrame& frame) noexcept {
+  const std::pair epoch(frame.session_number(), frame.header().epoch);
+  if (std::exchange(epoch_, epoch) != epoch) {
+    layer_.forget_memory();
+  }
+}
+
+ComposedStream ShownStream::composed() noexcept {
+  return {.layer = &layer_,
+          .facts = &facts_,
+          .defect = defect_,
+          .statistics = &stream_->statistics(),
+          .counts = stream_->counts(),
+          .pacing = stream_->queue().pacing()};
+}
+
+ChromaLocation ShownStream::chroma_location() const noexcept {
+  return facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+}
+
+// ---- Frames ----
+
+bool ShownStream::take(std::int64_t choice_ns, std::int64_t refresh_period_ns) {
+  frame_ = stream_->queue().take(choice_ns);
+  if (!frame_) {
+    return false;
+  }
+  header_ = frame_->header();
+  times_ = {.received_ns = frame_->received_ns(), .selected_ns = clock_.now_ns()};
+  follow_facts();  // those of the frame are there now; its format was confirmed before it came
+  follow_epoch(*frame_);
+  ask_cadence(*frame_, choice_ns, refresh_period_ns);
+  return true;
+}
+
+bool ShownStream::upload() {
+  const Layer::Upload result = layer_.upload(std::move(*std::exchange(frame_, std::nullopt)), chroma_location());
+  if (result == Layer::Upload::done) {
+    times_.uploaded_ns = clock_.now_ns();
+    return true;
+  }
+  const std::optional<std::string> loss = find_gl_loss();  // the cause of any other failure
+  if (loss || result == Layer::Upload::gpu_is_lost) {
+    throw Error::failed(explain_gpu_loss(loss.value_or(std::string(lost_context))));
+  }
+  if (result == Layer::Upload::gpu_hangs) {
+    throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
+  }
+  return false;
+}
+
+std::string ShownStream::describe_failed_upload() const {
+  const FrameLayout& layout = header_->layout;
+  if (layout.format == PixelFormat::bytes) {
+    return "this stream carries bytes, not pictures; there is nothing to draw";
+  }
+  return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " " +
+         std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() + "; send a smaller --size";
+}
+
+void ShownStream::pass_unseen() {
+  check_unseen(*frame_, stream_->statistics());
+  frame_.reset();
+  settle();
+}
+
+std::int64_t ShownStream::shown(std::int64_t shown_ns) {
+  layer_.release_finished();
+  times_.shown_ns = shown_ns;
+  const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
+  const FrameHeader header = *std::exchange(header_, std::nullopt);
+  stream_->queue().settle([&] { stream_->statistics().frame_shown(header.times, times_, offset_ns); });
+  frame_times_.frame_shown(number_, header, times_, offset_ns);
+  return shown_ns + offset_ns - header.times.completed_ns;
+}
+
+void ShownStream::settle() noexcept {
+  frame_.reset();
+  header_.reset();
+  stream_->queue().settle([this] { stream_->statistics().frame_superseded(); });
+}
+
+void ShownStream::upload_slices(bool may_upload) {
+  if (stream_->queue().has_frame()) {
+    return;
+  }
+  stream_->queue().take_slices(slices_);
+  for (const ReceivedFrame& slice : slices_) {
+    follow_epoch(slice);
+    layer_.slice_arrived(slice, chroma_location(), may_upload && defect_.empty());
+  }
+  slices_.clear();
+}
+
+/// Has the sender render a little later or earlier, if frames wait for their choice.
+void ShownStream::ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns) {
+  if (!asks_cadence_ || !facts_.status.format) {
+    return;
+  }
+  if (refresh_period_ns == 0) {
+    constexpr int enough_frames = 300;  // a server's first answers take some
+    if (++frames_without_refresh_ == enough_frames) {
+      warning_ = "--cadence does nothing here: the refreshes of this screen are not known";
+    }
+    return;
+  }
+  const Rational rate = facts_.status.format->frame_rate;
+  const double frames_per_s = static_cast<double>(rate.numerator) / std::max<double>(rate.denominator, 1);
+  const auto period_ns = CadenceControl::period_for(frames_per_s, refresh_period_ns);
+  if (!period_ns) {
+    if (!std::exchange(has_said_misfit_, true)) {
+      warning_ = "--cadence does nothing here: the stream's rate is not that of the screen, nor a whole part of it";
+    }
+    return;
+  }
+  cadence_.set_refused(!facts_.status.cadence_refusal.empty());
+  if (const auto request = cadence_.frame_chosen(frame.received_ns(), choice_ns, *period_ns, refresh_period_ns)) {
+    stream_->ask_cadence(*request);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,112 @@
+// The drawing thread's part of a stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "viewer/cadence_control.hpp"
+#include "viewer/composition.hpp"
+#include "viewer/drawing_options.hpp"
+#include "viewer/frame_times_file.hpp"
+#include "viewer/layer.hpp"
+#include "viewer/painters.hpp"
+#include "viewer/stream_facts.hpp"
+#include "viewer/viewed_stream.hpp"
+
+namespace framewire {
+
+/// Follows a stream, takes its frames, uploads them, and says what became of each. Used on the drawing thread.
+class ShownStream {
+ public:
+  /// The references outlive it. `number` is the stream's in the file of frame times. Throws Error if OpenGL cannot do
+  /// what is needed.
+  ShownStream(std::shared_ptr<ViewedStream> stream, Painters& painters, FrameTimesFile& frame_times, const Clock& clock,
+              const DrawingOptions& options, std::size_t number);
+  ShownStream(const ShownStream&) = delete;
+  ShownStream& operator=(const ShownStream&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<ViewedStream>& stream() const noexcept { return stream_; }
+  [[nodiscard]] const StreamFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] Layer& layer() noexcept { return layer_; }
+  [[nodiscard]] const Layer& layer() const noexcept { return layer_; }
+  [[nodiscard]] ComposedStream composed() noexcept;
+
+  // ---- What it is about ----
+
+  struct News {
+    bool looks_different = false;
+    bool has_format = false;  // a format was announced: prepare the layer for it, and call confirm_format()
+  };
+  void follow_facts();
+  /// What follow_facts() and take() have noticed since the last call.
+  News take_news() noexcept { return std::exchange(news_, {}); }
+  /// The sender holds the frames of a new format back until this is called.
+  void confirm_format() noexcept;
+
+  // ---- Frames ----
+
+  /// When a frame is to be chosen: in the past for at once; nothing if none waits.
+  [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept { return stream_->queue().due_ns(); }
+
+  /// Takes the frame that a choice made for `choice_ns` shows. Returns false if there is none. It counts as superseded
+  /// unless shown() follows: settle() says so. `refresh_period_ns`: of the screen; 0: not known.
+  bool take(std::int64_t choice_ns, std::int64_t refresh_period_ns);
+  /// Whether take() returned a frame that is not settled.
+  [[nodiscard]] bool has_frame_in_hand() const noexcept { return header_.has_value(); }
+  /// Makes the frame in hand the layer's picture. Returns false if it is not a picture or too large; the picture stays.
+  /// Throws Error (failed) if the GPU hangs or is lost.
+  bool upload();
+  /// Why upload() returned false.
+  [[nodiscard]] std::string describe_failed_upload() const;
+  /// Nobody sees the frame in hand: checks and releases it.
+  void pass_unseen();
+  /// The frame in hand was presented at `shown_ns`. Returns its latency.
+  std::int64_t shown(std::int64_t shown_ns);
+  /// Counts the frame in hand, if any, as superseded.
+  void settle() noexcept;
+
+  /// The newest frame's slices are uploaded as they arrive if `may_upload`, unless an earlier frame is still to be
+  /// shown: its own slices may be uploaded already.
+  void upload_slices(bool may_upload);
+
+  /// Why the stream's frames cannot be drawn; empty: they can.
+  [[nodiscard]] const std::string& defect() const noexcept { return defect_; }
+  /// Its frames are not drawn from now on, until another format comes.
+  void set_defect(std::string text) { defect_ = std::move(text); }
+
+  /// What the user should know, each once; else empty.
+  std::string take_warning() { return std::exchange(warning_, {}); }
+
+ private:
+  void follow_epoch(const ReceivedFrame& frame) noexcept;
+  void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns);
+  [[nodiscard]] ChromaLocation chroma_location() const noexcept;
+
+  const std::shared_ptr<ViewedStream> stream_;
+  FrameTimesFile& frame_times_;
+  const std::size_t number_;
+  const Clock& clock_;
+  Layer layer_;
+  StreamFacts facts_;
+  std::uint64_t facts_version_ = 0;
+  News news_;
+  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
+  std::vector<ReceivedFrame> slices_;
+  std::optional<ReceivedFrame> frame_;  // in hand, and not uploaded
+  std::optional<FrameHeader> header_;   // of the frame in hand
+  ShownTimes times_;                    // of the same
+  std::string defect_;
+
+  const bool asks_cadence_;
+  CadenceControl cadence_;
+  int frames_without_refresh_ = 0;
+  bool has_said_misfit_ = false;
+  std::string warning_;
+};
+
+}  // namespace framewire
