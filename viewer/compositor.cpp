@@ -48,8 +48,9 @@ bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index) {
 
 }  // namespace
 
-Rectangle Compositor::to_gl(const PictureRectangle& a) const noexcept {
-  return {a.x, static_cast<int>(size_.height) - a.y - a.height, a.width, a.height};
+Rectangle Compositor::to_gl(const PictureRectangle& rectangle) const noexcept {
+  return {rectangle.x, static_cast<int>(size_.height) - rectangle.y - rectangle.height, rectangle.width,
+          rectangle.height};
 }
 
 void Compositor::compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light,
