@@ -58,10 +58,12 @@ class Service : public testing::Test {
  protected:
   Service() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
 
-  void start() {
+  void start() { start({&stream_}); }
+
+  void start(const std::vector<Stream*>& streams) {
     EndpointOptions listening;
     listening.listen = HostPort{"127.0.0.1", 0};
-    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+    service_ = std::make_unique<SenderService>(listening, streams, "test", log_);
   }
 
   /// Does a viewer's handshake up to the sender's hello. The session then waits for the viewer's hello.
@@ -70,6 +72,16 @@ class Service : public testing::Test {
         dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns), AuthenticateOptions{});
     EXPECT_EQ(message_type(viewer.channel->receive(monotonic_ns() + timeout_ns)), "hello");
     return viewer;
+  }
+
+  std::vector<std::string> offered_streams() const {
+    const AuthenticatedChannel viewer = greet();
+    viewer.channel->send(to_json(HelloMessage{.role = "viewer", .program = "test"}));
+    std::vector<std::string> names;
+    for (const OfferedStream& stream : read_offer(viewer.channel->receive(monotonic_ns() + timeout_ns)).streams) {
+      names.push_back(stream.name);
+    }
+    return names;
   }
 
   /// Does a viewer's handshake up to the sender's connect message. The session then waits for the data connection.
@@ -144,6 +156,34 @@ TEST_F(Service, NoSessionBeginsAfterTheCut) {
   const AuthenticatedChannel viewer = authenticate_dialler(
       dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns), AuthenticateOptions{});
   EXPECT_THROW(viewer.channel->receive(monotonic_ns() + timeout_ns), Error) << "no hello: it is hung up on";
+}
+
+TEST_F(Service, AStreamThatHasEndedIsNotOfferedWhileOthersGoOn) {
+  using Names = std::vector<std::string>;
+  Stream other{StreamOptions{.name = "other", .number = 1}};
+  start({&stream_, &other});
+  EXPECT_EQ(offered_streams(), (Names{"test", "other"}));
+  stream_.finish();
+  EXPECT_EQ(offered_streams(), (Names{"other"}));
+  other.finish();
+  EXPECT_EQ(offered_streams(), (Names{"test", "other"})) << "a late viewer is told of the end";
+  service_.reset();  // before the streams
+}
+
+TEST_F(Service, LogLinesNameTheStreamIfThereAreSeveral) {
+  Stream other{StreamOptions{.name = "other", .number = 1}};
+  for (const bool are_several : {false, true}) {
+    start(are_several ? std::vector<Stream*>{&stream_, &other} : std::vector<Stream*>{&stream_});
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    Subscriber subscriber(options, log_);
+    EXPECT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
+    subscriber.close({});
+    EXPECT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+    EXPECT_EQ(kept_.text().find(" of test: transport=local") != std::string::npos, are_several) << kept_.text();
+    EXPECT_EQ(kept_.text().find(" of test (local): ") != std::string::npos, are_several) << kept_.text();
+    service_.reset();
+  }
 }
 
 TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
@@ -225,6 +265,25 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
   EXPECT_EQ(sum.frames_received, one_to_all);
   EXPECT_EQ(sum.frames_lost, one_to_all);
   EXPECT_EQ(sum.frames_pulled, 4 * one_to_all);
+}
+
+TEST(SessionHistory, AddsUpEachStreamByItself) {
+  SessionHistory history;
+  constexpr std::uint64_t sessions = SessionHistory::kept_reports + 5;
+  for (std::uint64_t i = 0; i < sessions; ++i) {
+    SessionReport report;
+    report.stream = i % 2 == 0 ? "left" : "right";
+    report.frames_received = i;
+    history.add(report);
+  }
+  const auto reports = history.reports();
+  ASSERT_EQ(reports.size(), 2 + SessionHistory::kept_reports);
+  EXPECT_EQ(reports[0].viewer, "3 earlier sessions");
+  EXPECT_EQ(reports[0].stream, "left");
+  EXPECT_EQ(reports[0].frames_received, 0U + 2 + 4);
+  EXPECT_EQ(reports[1].viewer, "2 earlier sessions");
+  EXPECT_EQ(reports[1].stream, "right");
+  EXPECT_EQ(reports[1].frames_received, 1U + 3);
 }
 
 TEST(SessionHistory, AddsUpNothingThatItStillKeeps) {

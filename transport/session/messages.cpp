@@ -22,8 +22,6 @@ using message_fields::text_field;
 using message_fields::wrong_field;
 using nlohmann::json;
 
-constexpr std::size_t max_streams = 64;
-
 LinkKind link_field(const json& message, const std::string& field) {
   const auto kind = link_kind_from_wire(text_field(message, field));
   if (!kind) {
@@ -263,7 +261,7 @@ json to_json(const OfferMessage& message) {
 OfferMessage read_offer(const json& message) {
   expect_type(message, "offer");
   OfferMessage offer{.session = text_field(message, "session"), .streams = {}, .links = {}};
-  for (const json& stream : array_field(message, "streams", max_streams)) {
+  for (const json& stream : array_field(message, "streams", max_offered_streams)) {
     if (!stream.is_object()) {
       throw wrong_field(message, "streams");
     }

@@ -20,6 +20,8 @@
 namespace framewire {
 
 inline constexpr std::uint32_t session_version = 1;
+/// Of OfferMessage::streams; a reader refuses more.
+inline constexpr std::size_t max_offered_streams = 64;
 /// Of ChooseMessage::memory; a reader refuses more.
 inline constexpr std::size_t max_memory_kinds = 8;
 

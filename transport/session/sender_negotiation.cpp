@@ -16,6 +16,19 @@
 
 namespace framewire {
 
+namespace {
+
+/// Streams that have ended would give a new viewer nothing, while others go on. If all have ended, they are offered so
+/// that a late viewer is told of the end.
+std::vector<const Stream*> streams_to_offer(const std::vector<Stream*>& streams) {
+  std::vector<const Stream*> going_on;
+  std::ranges::copy_if(streams, std::back_inserter(going_on),
+                       [](const Stream* stream) { return !stream->is_finished(); });
+  return going_on.empty() ? std::vector<const Stream*>(streams.begin(), streams.end()) : going_on;
+}
+
+}  // namespace
+
 SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
                              Log& its_log)
     : streams(std::move(offered)),
@@ -29,6 +42,10 @@ SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream
       resources[link] = std::move(shared);
     }
   }
+}
+
+std::string SenderContext::label_of(std::string_view peer, const StreamOptions& stream) const {
+  return stream.receiver_label + " " + std::string(peer) + (streams.size() > 1 ? " of " + stream.name : "");
 }
 
 SenderNegotiation::SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer,
@@ -63,7 +80,7 @@ NegotiatedSession SenderNegotiation::handle_choice(std::unique_ptr<nlohmann::jso
 
 OfferMessage SenderNegotiation::make_offer() const {
   OfferMessage offer{.session = to_hex(session_), .streams = {}, .links = {}, .encrypt = context_.parameters.encrypts};
-  for (const Stream* stream : context_.streams) {
+  for (const Stream* stream : streams_to_offer(context_.streams)) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
                              format ? describe(*format) : std::string(), stream->options().allows_pull,
@@ -221,8 +238,8 @@ Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {
 }
 
 void SenderNegotiation::log_link_failure(const Stream& stream, std::string_view link, const std::string& why) {
-  context_.log->warning(stream.options().receiver_label + " " + viewer_.channel->peer() + ": " + std::string(link) +
-                        ": " + why);
+  context_.log->warning(context_.label_of(viewer_.channel->peer(), stream.options()) + ": " + std::string(link) + ": " +
+                        why);
 }
 
 }  // namespace framewire

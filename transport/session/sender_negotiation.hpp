@@ -23,6 +23,9 @@ namespace framewire {
 struct SenderContext {
   SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program, Log& its_log);
 
+  /// What log lines call one viewer: "viewer 127.0.0.1:40000", with " of NAME" if there are several streams.
+  [[nodiscard]] std::string label_of(std::string_view peer, const StreamOptions& stream) const;
+
   std::vector<Stream*> streams;
   std::vector<LinkKind> allowed_links;
   std::string program;

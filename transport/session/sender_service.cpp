@@ -42,28 +42,34 @@ void SessionHistory::add_to_earlier(const SessionReport& report) {
   // Names every field, so that the compiler asks what becomes of a new one. Those without a sum keep their defaults.
   const auto& [viewer, stream, transport, memory, ending, bye_received, was_refused, counts, frames_received,
                frames_lost, pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] = report;
-  const bool is_first = earlier_count_ == 0;
+  const auto same_stream = [&report](const Earlier& earlier) { return earlier.sum.stream == report.stream; };
+  auto found = std::ranges::find_if(earlier_, same_stream);
+  if (found == earlier_.end()) {
+    found = earlier_.emplace(earlier_.end());
+    found->sum.stream = stream;
+  }
+  auto& [count, sum] = *found;
+  const bool is_first = count == 0;
   const auto merge = [is_first](std::string& into, const std::string& text) {
     into = is_first || into == text ? text : "several";
   };
-  ++earlier_count_;
-  earlier_.viewer = std::to_string(earlier_count_) + " earlier session" + (is_first ? "" : "s");
-  merge(earlier_.stream, stream);
-  merge(earlier_.transport, transport);
-  merge(earlier_.memory, memory);
-  earlier_.ending = "added up";
-  earlier_.bye_received = bye_received && (is_first || earlier_.bye_received);
-  earlier_.counts += counts;
-  earlier_.frames_received += frames_received;
-  earlier_.frames_lost += frames_lost;
-  earlier_.pulls = pulls && (is_first || earlier_.pulls);
-  earlier_.frames_pulled += frames_pulled;
+  ++count;
+  sum.viewer = std::to_string(count) + " earlier session" + (is_first ? "" : "s");
+  merge(sum.transport, transport);
+  merge(sum.memory, memory);
+  sum.ending = "added up";
+  sum.bye_received = bye_received && (is_first || sum.bye_received);
+  sum.counts += counts;
+  sum.frames_received += frames_received;
+  sum.frames_lost += frames_lost;
+  sum.pulls = pulls && (is_first || sum.pulls);
+  sum.frames_pulled += frames_pulled;
 }
 
 std::vector<SessionReport> SessionHistory::reports() const {
   std::vector<SessionReport> reports;
-  if (earlier_count_ > 0) {
-    reports.push_back(earlier_);
+  for (const Earlier& earlier : earlier_) {
+    reports.push_back(earlier.sum);
   }
   reports.insert(reports.end(), last_.begin(), last_.end());
   return reports;
@@ -212,7 +218,7 @@ void SenderService::run_session(AuthenticatedChannel authenticated, DataConnecto
   try {
     const SessionReport report = session.run();
     context_.log->line(report.logs_end ? LogLevel::info : LogLevel::detail,
-                       report.receiver_label + " " + report.viewer + " (" + report.transport + "): " + report.ending);
+                       session.label() + " (" + report.transport + "): " + report.ending);
     leave(&report);
   } catch (...) {
     leave(nullptr);

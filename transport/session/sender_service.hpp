@@ -26,15 +26,19 @@ class SessionHistory {
 
   /// Drops viewer statistics longer than longest_statistics_bytes, since the peer chooses their length.
   void add(SessionReport report);
-  /// The last kept_reports reports, in the order in which the sessions ended. If there were more, the first report is
-  /// the sum of the earlier ones, so totals are exact.
+  /// The last kept_reports reports, in the order in which the sessions ended. If there were more, the sums of the
+  /// earlier ones come first, one for each of our streams. So the totals are exact, also those of one stream.
   [[nodiscard]] std::vector<SessionReport> reports() const;
 
  private:
+  struct Earlier {
+    std::uint64_t count = 0;
+    SessionReport sum;
+  };
+
   void add_to_earlier(const SessionReport& report);
 
-  std::uint64_t earlier_count_ = 0;
-  SessionReport earlier_;
+  std::vector<Earlier> earlier_;  // one for each stream that had so many
   std::deque<SessionReport> last_;
 };
 

@@ -112,7 +112,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
   const auto format = stream_->format();
-  context_.log->info(report_.receiver_label + " " + report_.viewer + ": " +
+  context_.log->info(context_.label_of(report_.viewer, stream_->options()) + ": " +
                      start_line(choice.link, report_.memory, authenticated_.auth, authenticated_.control,
                                 choice.encrypt, format ? describe(*format) : std::string()) +
                      (choice.pulls ? " mode=pull" : ""));
@@ -277,7 +277,7 @@ void SenderSession::warn_of_unfilled_frames() {
     return;
   }
   has_warned_ = true;
-  context_.log->warning(report_.receiver_label + " " + report_.viewer +
+  context_.log->warning(context_.label_of(report_.viewer, stream_->options()) +
                         ": a frame was skipped, because the device of " + quote(report_.stream) +
                         " failed, or did not fill it within " + std::to_string(Stream::ready_timeout_ns / ns_per_s) +
                         " s; look for the cause in the kernel's log (dmesg)");

@@ -50,6 +50,8 @@ class SenderSession {
   void wake() noexcept { signal_eventfd(wake_event_.get()); }
   /// Whether the viewer counts as a viewer of its stream. Any thread.
   [[nodiscard]] bool has_joined() const noexcept { return has_joined_.load(std::memory_order_relaxed); }
+  /// SenderContext::label_of() this viewer. After run() has returned.
+  [[nodiscard]] std::string label() const { return context_.label_of(report_.viewer, stream_->options()); }
 
  private:
   void report_error(const Error& error) noexcept;
