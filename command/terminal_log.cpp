@@ -1,5 +1,6 @@
 #include "command/terminal_log.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -14,6 +15,13 @@ constexpr std::string_view clear_line = "\r\x1b[K";
 
 void put(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+/// Asked each time, because a window's size changes. A terminal that does not know it says 0.
+std::size_t columns_of(std::FILE* terminal) {
+  winsize size{};
+  const bool is_known = ::ioctl(::fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+  return is_known ? size.ws_col : std::string_view::npos;
 }
 
 }  // namespace
@@ -45,7 +53,7 @@ void TerminalLog::line(LogLevel level, std::string_view text) {
 void TerminalLog::live(std::string_view text) {
   const std::scoped_lock lock(mutex_);
   if (is_terminal_) {
-    live_ = printable(text);
+    live_ = printable(text, columns_of(stream_) - 1);  // and "…"; a line that wraps could not be redrawn
     put(stream_, clear_line);
     put(stream_, live_);
   } else {

@@ -22,7 +22,8 @@ class TerminalLog final : public Log {
 
   void line(LogLevel level, std::string_view text) override;
 
-  /// On a terminal: redraws one line in place, under all other lines. Elsewhere: prints it as a plain line.
+  /// On a terminal: redraws one line in place, under all other lines, and cuts it to the terminal's width. Elsewhere:
+  /// prints it as a plain line.
   void live(std::string_view text);
 
   /// Ends the live line, so that what follows starts on a fresh one.

@@ -1,7 +1,11 @@
 #include "command/terminal_log.hpp"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <functional>
@@ -39,6 +43,21 @@ TEST(TerminalLog, WritesPlainLinesWhereThereIsNoTerminal) {
               log.end_live();
             }),
             "1 fps\n2 fps\n");
+}
+
+TEST(TerminalLog, CutsTheLiveLineToTheTerminal) {
+  int reads = -1;
+  int writes = -1;
+  const winsize size{.ws_row = 24, .ws_col = 8, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::openpty(&reads, &writes, nullptr, nullptr, &size), 0);
+  std::FILE* terminal = ::fdopen(writes, "w");
+  TerminalLog log(terminal, "framewire-test", false);
+  log.live("12345678 and more");
+  std::array<char, 64> text{};
+  const ssize_t got = ::read(reads, text.data(), text.size());
+  EXPECT_EQ(std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "\r\x1b[K1234567…");
+  std::fclose(terminal);
+  ::close(reads);
 }
 
 TEST(TerminalLog, LetsNoPeerSteerTheTerminal) {
