@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       // It was waiting for a network, a device, the writer of a pipe or a name server; this is not a failure.
       log.info(error.what());
       if (options->common.stats_file) {
-        write_stats_file(*options->common.stats_file, sender_statistics_json({}, 0, {}));
+        write_stats_file(*options->common.stats_file, sender_statistics_json({}, {}));
       }
       return ExitStatus::ok;
     }

@@ -11,6 +11,7 @@
 #include "sender/stream_names.hpp"
 #include "transport/address.hpp"
 #include "transport/pool.hpp"
+#include "transport/session/messages.hpp"
 
 namespace framewire {
 
@@ -28,6 +29,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  framewire send gl:                                 the default scene, 3840x2160 at 60 fps\n"
     "  framewire send --loop film.mkv                     repeat a film\n"
+    "  framewire send --name left --name right gl:aurora film.mkv  two streams: framewire view HOST/left and "
+    "HOST/right\n"
     "  framewire send --input-option rtsp_transport=tcp rtsp://camera/live  a network camera; the option is "
     "FFmpeg's -rtsp_transport tcp\n"
     "  framewire send --to box:5290 gl:orbit              connect to a viewer that runs: framewire view "
@@ -59,7 +62,8 @@ struct RawOptions {
 };
 
 void describe_options(CLI::App& app, RawOptions& raw) {
-  app.add_option("SOURCE", raw.sources, "what to send; each SOURCE becomes one stream")
+  app.add_option("SOURCE", raw.sources,
+                 "what to send; each SOURCE becomes a stream, and all options but --name hold for each")
       ->type_name(source_choices())
       ->required();
   app.add_option("--listen", raw.listen, "wait here for viewers (default *:5290; without a key localhost:5290)")
@@ -178,6 +182,21 @@ void read_input_words(const RawOptions& raw, SourceOptions& common) {
   }
 }
 
+/// Refuses SOURCEs that cannot be sent together.
+void check_sources(const RawOptions& raw) {
+  if (raw.sources.size() > max_offered_streams) {
+    throw Error::usage(std::to_string(raw.sources.size()) + " SOURCEs were given; one sender offers at most " +
+                       std::to_string(max_offered_streams) + " streams");
+  }
+  if (std::ranges::count_if(raw.sources, reads_standard_input) > 1) {
+    throw Error::usage("several SOURCEs are standard input ('-'), which only one can read; leave the others out");
+  }
+  if (!raw.to.empty() && raw.sources.size() > 1) {
+    throw Error::usage("--to takes one SOURCE, and " + std::to_string(raw.sources.size()) +
+                       " were given: a viewer that listens shows one stream; start a sender for each");
+  }
+}
+
 void name_streams(const RawOptions& raw, SenderOptions& options) {
   if (raw.names.size() > raw.sources.size()) {
     throw Error::usage("--name was given " + std::to_string(raw.names.size()) + " times for " +
@@ -196,6 +215,7 @@ void name_streams(const RawOptions& raw, SenderOptions& options) {
 }
 
 void parse_source_options(const RawOptions& raw, SenderOptions& options) {
+  check_sources(raw);
   SourceOptions common;
   read_input_words(raw, common);
   if (raw.size == "auto") {

@@ -1,10 +1,9 @@
-// framewire send: sources, streams, sessions, and reports about them.
+// framewire send: streams, their sessions, and reports about them.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -12,11 +11,13 @@
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
 #include "sender/options.hpp"
+#include "sender/reports.hpp"
+#include "sender/running_stream.hpp"
 #include "transport/session/sender_service.hpp"
 
 namespace framewire {
 
-/// Owns everything. Used on the main thread; each source runs on its own thread ("fw-source").
+/// Owns the streams, the service and the reports. Used on the main thread; each stream runs on a thread of its own.
 class SenderProgram {
  public:
   /// Opens the sources. Throws Error, also when interrupted.
@@ -28,36 +29,30 @@ class SenderProgram {
   /// Starts listening or dialling. Throws Error, also when interrupted.
   void start_service();
 
-  /// Sends until the sources end, a limit is reached, or it is interrupted. Call start_service() before. Throws Error
-  /// when a source or a link fails.
+  /// Sends until all sources have ended, each stream has reached its limit, or it is interrupted. Call start_service()
+  /// before. A source that fails ends its own stream only. Throws Error at the end if a source failed, or when the
+  /// viewer refuses.
   ExitStatus run();
 
  private:
-  struct Running {
-    std::unique_ptr<Stream> stream;
-    std::unique_ptr<Source> source;
-    std::thread thread;
-    std::atomic<bool> is_done = false;
-    std::string failure;  // written before is_done
-  };
-
-  void open_source(const SourceOptions& source, std::uint32_t number);
-  void start_source(Running& running);
+  [[nodiscard]] StreamOptions stream_options(const std::string& name) const;
+  void open_stream(const SourceOptions& source);
   void follow();
   void show_progress();
+  void tell_failures();
   void stop_streams();
   ExitStatus finish();
-  [[nodiscard]] bool all_done() const;
-  [[nodiscard]] std::string statistics_json(const std::vector<SessionReport>& reports) const;
-  void summarise(const std::vector<SessionReport>& reports);
+  void await_viewers();
+  [[nodiscard]] bool all_ended() const;
+  [[nodiscard]] std::vector<StreamResult> results() const;
+  void throw_failure() const;
 
   const SenderOptions& options_;
   Interruption& interruption_;
   TerminalLog& log_;
   FileDescriptor wake_event_ = make_eventfd();
-  std::vector<std::unique_ptr<Running>> running_;
+  std::vector<std::unique_ptr<RunningStream>> streams_;
   std::unique_ptr<SenderService> service_;
-  std::uint64_t frames_at_last_progress_ = 0;
   std::int64_t last_progress_ns_ = 0;
 };
 

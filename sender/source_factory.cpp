@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <string_view>
 
@@ -35,12 +37,14 @@ std::string gl_stream_name(const SourceOptions& options) {
   return scene.empty() ? std::string(scene_names().front()) : std::filesystem::path(scene).stem().string();
 }
 
-void fit_gl(SourceOptions& options, Log& log) {
-  const Size size = GlSource::largest_size_that_keeps_rate(options);
+void fit_gl(SourceOptions& options, std::ptrdiff_t sharing, Log& log) {
+  const Size size =
+      GlSource::largest_size_that_keeps_rate(options, GlSource::usual_share_of_period / static_cast<double>(sharing));
   options.width = size.width;
   options.height = size.height;
-  log.info(fmt::format("--size auto: {}x{} is the largest size at which this machine renders {} at its rate",
-                       size.width, size.height, options.name));
+  const std::string beside = sharing == 1 ? "" : fmt::format(" beside {} more", sharing - 1);
+  log.info(fmt::format("--size auto: {}x{} is the largest size at which this machine renders {} at its rate{}",
+                       size.width, size.height, options.name, beside));
 }
 
 /// In the order of --help, which means nothing else.
@@ -89,10 +93,16 @@ std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, cons
   return kind_of(options.name).make(options, log, is_cancelled);
 }
 
-void fit_to_machine(SourceOptions& options, Log& log) {
+void fit_to_machine(SourceOptions& options, std::span<const SourceOptions> all, Log& log) {
   if (const auto fit = kind_of(options.name).fit; fit != nullptr) {
-    fit(options, log);
+    fit(options, std::ranges::count(all, fit, [](const SourceOptions& one) { return kind_of(one.name).fit; }), log);
   }
+}
+
+bool reads_standard_input(const std::string& source) {
+  // FFmpeg's own names for it, and the kernel's.
+  constexpr std::array<std::string_view, 6> names = {"-", "pipe:", "pipe:0", "fd:", "/dev/stdin", "/dev/fd/0"};
+  return std::ranges::find(names, source) != names.end();
 }
 
 bool is_libav_source(const std::string& source) {

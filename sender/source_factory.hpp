@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/log.hpp"
@@ -14,12 +15,16 @@ namespace framewire {
 /// Throws Error.
 std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, const std::function<bool()>& is_cancelled);
 
-/// For --size auto: sets a gl: source to the largest size at which this machine keeps the rate, and logs it. Other
-/// sources keep their size. Main thread. Throws Error.
-void fit_to_machine(SourceOptions& options, Log& log);
+/// For --size auto: sets a gl: source to the largest size at which this machine keeps the rate, and logs it. The gl:
+/// sources among `all`, of which it is one, share the machine evenly. Other sources keep their size. Main thread.
+/// Throws Error.
+void fit_to_machine(SourceOptions& options, std::span<const SourceOptions> all, Log& log);
 
 /// Whether libav opens the source, so that --input-option, --input-format, --start and --retry apply to it.
 bool is_libav_source(const std::string& source);
+
+/// Whether the source is standard input, which only one source can read.
+bool reads_standard_input(const std::string& source);
 
 /// The default name for a stream of this source. May contain any character, and may be empty.
 std::string suggested_stream_name(const SourceOptions& options);

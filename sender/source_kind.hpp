@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,7 +23,8 @@ struct SourceKind {
   bool (*is_meant_by)(const std::string& name);
   std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
   std::string (*stream_name)(const SourceOptions& options);
-  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; null: has its own size
+  /// --size auto; null: has its own size. `sharing`: how many such sources the machine has to run, this one included.
+  void (*fit)(SourceOptions& options, std::ptrdiff_t sharing, Log& log) = nullptr;
   bool takes_input_options = false;  // --input-option, --input-format, --start and --retry apply to it
 };
 

@@ -33,50 +33,69 @@ Json session_json(const SessionReport& report) {
   return json;
 }
 
-}  // namespace
-
-std::string sender_statistics_json(const std::vector<const Stream*>& streams, std::uint64_t source_losses,
-                                   const std::vector<SessionReport>& reports) {
+/// The counts over these streams and their sessions.
+Json totals_json(std::span<const StreamResult> streams, std::span<const SessionReport> reports) {
   std::uint64_t produced = 0;
   std::uint64_t dropped = 0;
+  std::uint64_t losses = 0;
   double seconds = 0;
   double frames_per_s = 0;
-  for (const Stream* stream : streams) {
-    produced += stream->frames_produced();
-    dropped += stream->frames_dropped_at_source();
-    const double stream_s = static_cast<double>(stream->produced_over_ns()) / 1e9;
+  for (const StreamResult& result : streams) {
+    const Stream& stream = *result.stream;
+    produced += stream.frames_produced();
+    dropped += stream.frames_dropped_at_source();
+    losses += result.source_losses;
+    const double stream_s = static_cast<double>(stream.produced_over_ns()) / 1e9;
     seconds = std::max(seconds, stream_s);
-    frames_per_s += stream_s > 0 ? static_cast<double>(stream->frames_produced() - 1) / stream_s : 0;
+    frames_per_s += stream_s > 0 ? static_cast<double>(stream.frames_produced() - 1) / stream_s : 0;
   }
   SubscriberQueueCounts sum;
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   std::uint64_t pulled = 0;
-  Json sessions = Json::array();
   for (const SessionReport& report : reports) {
     sum += report.counts;
     received += report.frames_received;
     lost += report.frames_lost;
     pulled += report.frames_pulled;
-    sessions.push_back(session_json(report));
   }
-  const Json json{{"frames_produced", produced},
-                  {"frames_dropped_at_source", dropped},
-                  {"source_losses", source_losses},
-                  {"frames_skipped", sum.frames_skipped},
-                  {"frames_sent", sum.frames_sent},
-                  {"frames_aborted", sum.frames_aborted},
-                  {"frames_unfilled", sum.frames_unfilled},
-                  {"frames_received", received},
-                  {"frames_lost", lost},
-                  {"frames_pulled", pulled},
-                  {"frames_torn", nullptr},  // only the viewer knows
-                  {"seconds", seconds},
-                  {"fps", frames_per_s},
-                  {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
-                  {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
-                  {"memory", reports.empty() ? Json(nullptr) : Json(reports.front().memory)},
-                  {"sessions", sessions}};
+  return {{"frames_produced", produced},
+          {"frames_dropped_at_source", dropped},
+          {"source_losses", losses},
+          {"frames_skipped", sum.frames_skipped},
+          {"frames_sent", sum.frames_sent},
+          {"frames_aborted", sum.frames_aborted},
+          {"frames_unfilled", sum.frames_unfilled},
+          {"frames_received", received},
+          {"frames_lost", lost},
+          {"frames_pulled", pulled},
+          {"frames_torn", nullptr},  // only the viewer knows
+          {"seconds", seconds},
+          {"fps", frames_per_s},
+          {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
+          {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
+          {"memory", reports.empty() ? Json(nullptr) : Json(reports.front().memory)}};
+}
+
+Json stream_json(const StreamResult& result, std::span<const SessionReport> reports) {
+  Json json{{"name", result.stream->options().name}, {"error", text_or_null(result.failure)}};
+  json.update(totals_json({&result, 1}, reports_of(*result.stream, reports)));
+  return json;
+}
+
+}  // namespace
+
+std::string sender_statistics_json(std::span<const StreamResult> streams, std::span<const SessionReport> reports) {
+  Json json = totals_json(streams, reports);
+  if (streams.size() > 1) {
+    for (const StreamResult& result : streams) {
+      json["streams"].push_back(stream_json(result, reports));
+    }
+  }
+  json["sessions"] = Json::array();
+  for (const SessionReport& report : reports) {
+    json["sessions"].push_back(session_json(report));
+  }
   return to_line(json);
 }
 

@@ -349,7 +349,8 @@ class EndToEnd(unittest.TestCase):
         """The statistics that a program wrote at its end. docs/statistics.md must name every field."""
         stats = json.loads(path.read_text())
         sessions = stats["sessions"] if isinstance(stats.get("sessions"), list) else []
-        fields = set(stats).union(*(one for one in sessions if isinstance(one, dict)))
+        parts = [*sessions, *stats.get("streams", [])]
+        fields = set(stats).union(*(one for one in parts if isinstance(one, dict)))
         document = STATISTICS_DOCUMENT.read_text(encoding="utf-8")
         self.assertEqual({field for field in fields if f"`{field}`" not in document}, set(), "not documented")
         return stats

@@ -26,11 +26,14 @@ class GlSource final : public Source {
   [[nodiscard]] std::string describe() const override;
   void run(Stream& stream) override;
 
+  /// The rest of the period is for the viewer and the links, which share the cores if there is no GPU.
+  static constexpr double usual_share_of_period = 0.45;
+
   /// Measures rendering and readback of this scene on this machine. Returns the largest of the usual 16:9 sizes from
-  /// 640x360 to 3840x2160 that takes less than `share_of_period` of a frame period, or 640x360 if none does. The rest
-  /// of the period is for the viewer and the links, which share the cores if there is no GPU. Takes a fraction of a
-  /// second. Throws Error as the constructor does. Ignores the size in `options`.
-  static Size largest_size_that_keeps_rate(const SourceOptions& options, double share_of_period = 0.45);
+  /// 640x360 to 3840x2160 that takes less than `share_of_period` of a frame period, or 640x360 if none does. Takes a
+  /// fraction of a second. Throws Error as the constructor does. Ignores the size in `options`.
+  static Size largest_size_that_keeps_rate(const SourceOptions& options,
+                                           double share_of_period = usual_share_of_period);
 
  private:
   /// A frame whose readback is in flight.
