@@ -108,14 +108,15 @@ class SeveralStreams(harness.EndToEnd):
         received = {name: stream["frames_received"] for name, stream in self.streams_of(sender).items()}
         self.assertEqual(received, {"one": 10, "two": 15, "pattern": 15})
 
-    def test_without_a_name_the_first_that_goes_on(self):
+    def test_a_viewer_without_a_name_gets_what_goes_on(self):
         sender = self.send_on(self.film("first.y4m", 5), "pattern", *STILL)
-        first = self.view(sender.address)
-        self.ends(first)
-        self.assertEqual(self.stats(first)["frames_received"], 5)
-        second = self.view(sender.address, "--frames", "10")
-        self.ends(second)
-        sender.wait_line("^viewer .* of pattern: transport=")
+        self.ends(self.view(f"{sender.address}/first"))
+        sender.wait_line(r"^viewer .* of first \(local\): the stream ended$")
+        after = len(sender.lines)
+        viewer = self.view(sender.address, "--frames", "10")
+        self.ends(viewer)
+        sender.wait_line("^viewer .* of pattern: transport=", after=after)
+        self.assertNotIn("of first", "\n".join(sender.lines[after:]))
 
     def test_a_source_that_fails_ends_its_own_stream_only(self):
         with self.file(self.film("broken.y4m", 3, b"hello, world, this is no frame")).open("rb") as stdin:
