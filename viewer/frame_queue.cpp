@@ -64,6 +64,16 @@ void FrameQueue::set_rule(FrameSelection rule) noexcept {
   selector_.set_rule(rule);
 }
 
+void FrameQueue::synchronise(SyncGroup& group) {
+  const std::scoped_lock lock(mutex_);
+  sync_.emplace(group);
+}
+
+void FrameQueue::set_clock_offset(std::int64_t offset_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
+  clock_offset_ns_ = offset_ns;
+}
+
 bool FrameQueue::has_room() const noexcept {
   const std::scoped_lock lock(mutex_);
   return selector_.has_room();
@@ -93,7 +103,14 @@ void FrameQueue::pace(const ReceivedFrame& frame) noexcept {
   if (std::exchange(paced_epoch_, epoch) != epoch) {
     playout_.restart();
   }
-  playout_.frame_arrived(frame.header().pts_ns, frame.received_ns());
+  playout_.frame_arrived(presentation_ns(frame), frame.received_ns());
+  if (sync_) {
+    playout_.wait_for(sync_->common_ns(*playout_.need_ns(), frame.received_ns()));
+  }
+}
+
+std::int64_t FrameQueue::presentation_ns(const ReceivedFrame& frame) const noexcept {
+  return sync_ ? saturating_subtract(frame.header().times.begun_ns, clock_offset_ns_) : frame.header().pts_ns;
 }
 
 void FrameQueue::push_slice(ReceivedFrame slice) {
@@ -179,7 +196,7 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
 }
 
 std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept {
-  return playout_.due_ns(frame.header().pts_ns, frame.received_ns());
+  return playout_.due_ns(presentation_ns(frame), frame.received_ns());
 }
 
 /// Of the frames that wait, how many are due.
@@ -210,6 +227,9 @@ std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {
       frame = selector_.pop();
     }
     is_in_hand_ = is_in_hand_ || frame.has_value();
+    if (frame && sync_ && playout_.misses(presentation_ns(*frame), frame->received_ns())) {
+      statistics_.frame_unsynchronised();
+    }
     makes_room = !had_room && selector_.has_room();
   }
   superseded.release(statistics_);

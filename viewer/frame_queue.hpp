@@ -12,6 +12,7 @@
 #include "viewer/frame_selector.hpp"
 #include "viewer/playout_schedule.hpp"
 #include "viewer/statistics.hpp"
+#include "viewer/sync_group.hpp"
 
 namespace framewire {
 
@@ -33,6 +34,11 @@ class FrameQueue {
   // ---- The receiving thread ----
 
   void set_rule(FrameSelection rule) noexcept;
+  /// From now on a frame's presentation time is the instant at which its sender began it, and all streams of the group
+  /// wait for the slowest. Needs a paced rule. `group` outlives the queue.
+  void synchronise(SyncGroup& group);
+  /// Of the newest session: the sender's clock minus ours.
+  void set_clock_offset(std::int64_t offset_ns) noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   /// Adds a frame that is complete. Supersedes frames as the rule says.
   void push(ReceivedFrame frame);
@@ -94,6 +100,7 @@ class FrameQueue {
 
  private:
   void pace(const ReceivedFrame& frame) noexcept;
+  [[nodiscard]] std::int64_t presentation_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
@@ -103,6 +110,8 @@ class FrameQueue {
   mutable std::mutex mutex_;  // guards what follows
   FrameSelector<ReceivedFrame> selector_;
   PlayoutSchedule playout_;
+  std::optional<SyncGroup::Member> sync_;
+  std::int64_t clock_offset_ns_ = 0;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame
   bool is_drawing_blocked_ = false;                        // a frame was overdue, and none was taken since

@@ -62,6 +62,7 @@ struct RawOptions {
   bool is_headless = false;
   bool is_fullscreen = false;
   bool is_paced = false;
+  bool is_synchronised = false;
   bool is_low_latency = false;
   bool asks_cadence = false;
   std::string quality;
@@ -162,6 +163,10 @@ void describe_drawing(CLI::App& app, RawOptions& raw) {
       app.add_flag("--low-latency", raw.is_low_latency,
                    "show each frame at once, without waiting for the screen's refresh; the picture may tear")
           ->excludes(paced);
+  app.add_flag("--sync", raw.is_synchronised,
+               "show frames together that their senders began at the same instant: quick streams wait for slow ones, "
+               "up to 250 ms and as long as their slots allow (default: each as it comes)")
+      ->excludes(low_latency);
   app.add_flag("--cadence", raw.asks_cadence,
                "tell the sender when to render, so that each frame arrives just before the screen needs it; gl: and "
                "pattern can do so, at a rate near the screen's or a part of it (default: they render at times of their "
@@ -378,6 +383,7 @@ double read_refresh(const std::string& text) {
 void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   options.quality = read_quality(raw.quality);
   options.is_paced = raw.is_paced;
+  options.is_synchronised = raw.is_synchronised;
   options.is_low_latency = raw.is_low_latency;
   options.asks_cadence = raw.asks_cadence;
   if (raw.asks_cadence && raw.is_headless && raw.refresh.empty()) {
@@ -411,8 +417,8 @@ ViewerOptions read(const RawOptions& raw) {
   options.output_file = given(raw.output);
   if (options.output_file && (options.sources.size() > 1 || options.scene_file)) {
     throw Error::usage("--output " + quote(raw.output) +
-                       " records one stream as it comes, not what is put together here; start a viewer with "
-                       "--headless for each stream that is to be recorded");
+                       " records one stream as it comes; start a viewer with --headless for each that is to be "
+                       "recorded");
   }
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {

@@ -86,10 +86,26 @@ void PlayoutSchedule::follow_drift(std::int64_t received_ns) noexcept {
   }
 }
 
+std::int64_t PlayoutSchedule::wait_ns() const noexcept {
+  if (!common_need_ns_ || !base_ns_) {
+    return delay_ns();
+  }
+  const std::int64_t wanted_ns = saturating_subtract(*common_need_ns_, *base_ns_);
+  return std::clamp(wanted_ns, delay_ns(), std::max(delay_ns(), longest_delay_ns_));
+}
+
 std::int64_t PlayoutSchedule::due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
   const std::int64_t undelayed_ns = saturating_add(pts_ns, base_ns_.value_or(0));
-  const std::int64_t latest_ns = saturating_add(received_ns, delay_ns());
-  return std::clamp(saturating_add(undelayed_ns, delay_ns()), std::min(received_ns, latest_ns), latest_ns);
+  const std::int64_t latest_ns = saturating_add(received_ns, wait_ns());
+  return std::clamp(saturating_add(undelayed_ns, wait_ns()), std::min(received_ns, latest_ns), latest_ns);
+}
+
+bool PlayoutSchedule::misses(std::int64_t pts_ns, std::int64_t received_ns) const noexcept {
+  if (!common_need_ns_) {
+    return false;
+  }
+  const std::int64_t wanted_ns = saturating_add(pts_ns, *common_need_ns_);
+  return received_ns > wanted_ns || saturating_add(due_ns(pts_ns, received_ns), early_ns) < wanted_ns;
 }
 
 std::size_t PlayoutSchedule::count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept {

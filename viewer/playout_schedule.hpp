@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/clock.hpp"
+#include "base/saturating.hpp"
 
 namespace framewire {
 
@@ -48,6 +49,15 @@ class PlayoutSchedule {
   /// The delay is not to be longer than this: more frames than that would wait.
   void limit_delay(std::int64_t longest_ns) noexcept { longest_delay_ns_ = std::max(longest_ns, guard_ns); }
 
+  /// From a frame's presentation time to its choice, as this stream alone needs it; nothing before the first frame.
+  [[nodiscard]] std::optional<std::int64_t> need_ns() const noexcept {
+    return base_ns_ ? std::optional(saturating_add(*base_ns_, delay_ns())) : std::nullopt;
+  }
+  /// The same as several streams need it that are shown together. This one waits for them, as long as the ring allows.
+  void wait_for(std::int64_t common_need_ns) noexcept { common_need_ns_ = common_need_ns; }
+  /// Whether a frame came too late for what wait_for() said, or could not wait long enough.
+  [[nodiscard]] bool misses(std::int64_t pts_ns, std::int64_t received_ns) const noexcept;
+
   /// When a frame is to be chosen: not before its arrival, and never later than the delay after it, whatever its
   /// presentation time.
   [[nodiscard]] std::int64_t due_ns(std::int64_t pts_ns, std::int64_t received_ns) const noexcept;
@@ -57,15 +67,18 @@ class PlayoutSchedule {
 
   [[nodiscard]] std::int64_t jitter_ns() const noexcept { return jitter_ns_; }
   [[nodiscard]] std::int64_t delay_ns() const noexcept { return std::min(jitter_ns_ + guard_ns, longest_delay_ns_); }
-  [[nodiscard]] Pacing pacing() const noexcept { return {.jitter_ns = jitter_ns_, .delay_ns = delay_ns()}; }
+  [[nodiscard]] Pacing pacing() const noexcept { return {.jitter_ns = jitter_ns_, .delay_ns = wait_ns()}; }
 
  private:
+  /// From a frame's quickest arrival to its choice.
+  [[nodiscard]] std::int64_t wait_ns() const noexcept;
   void follow_drift(std::int64_t received_ns) noexcept;
   void measure(std::int64_t offset_ns) noexcept;
   void begin_at(std::int64_t offset_ns) noexcept;
 
   /// Arrival minus presentation time of the quickest frames; empty before the first frame.
   std::optional<std::int64_t> base_ns_;
+  std::optional<std::int64_t> common_need_ns_;
   std::int64_t jitter_ns_ = first_jitter_ns;
   std::int64_t longest_delay_ns_ = longest_jitter_ns + guard_ns;
   std::int64_t last_received_ns_ = 0;

@@ -90,7 +90,8 @@ std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_
   const auto wake_main = [this] { surface_->wake(); };
   auto stream = std::make_shared<ViewedStream>(
       options_, source, is_one_of_several || options_.scene_file ? source.peer_text : "",
-      quality_for(options_.quality, {}, renderer_->is_software()), clock_, interruption_, log_,
+      quality_for(options_.quality, {}, renderer_->is_software()), clock_, interruption_,
+      options_.is_synchronised ? &sync_ : nullptr, log_,
       ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_session = wake_main, .on_end = wake_main});
   static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
   return stream;

@@ -78,6 +78,7 @@ class Program {
   const std::int64_t started_ns_;
   FrameTimesFile frame_times_;
   std::unique_ptr<Surface> surface_;
+  SyncGroup sync_;
   std::optional<Renderer> renderer_;
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the scene's layers, in its order
   Scene scene_;                                         // what is shown

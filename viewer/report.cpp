@@ -21,6 +21,9 @@ std::string counts_line(const StreamReport& report) {
   if (session.frames_discarded > 0) {
     line += fmt::format(", {} discarded", session.frames_discarded);
   }
+  if (counts.frames_unsynchronised > 0) {
+    line += fmt::format(", {} out of step", counts.frames_unsynchronised);
+  }
   if (counts.frames_checked > 0) {
     line += fmt::format(", {} torn", counts.frames_torn);
   }
@@ -193,6 +196,7 @@ Json stream_json(const StreamReport& report) {
       {"frames_received", counts.frames_received},
       {"frames_shown", counts.frames_shown},
       {"frames_superseded", counts.frames_superseded},
+      {"frames_unsynchronised", counts.frames_unsynchronised},
       {"frames_lost", report.session_counts.frames_lost},
       {"frames_skipped", report.session_counts.frames_skipped},
       {"frames_discarded", report.session_counts.frames_discarded},

@@ -23,6 +23,11 @@ void Statistics::frame_superseded() noexcept {
   ++counts_.frames_superseded;
 }
 
+void Statistics::frame_unsynchronised() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.frames_unsynchronised;
+}
+
 void Statistics::frame_recorded(std::uint32_t copies) noexcept {
   const std::scoped_lock lock(mutex_);
   ++counts_.frames_recorded;

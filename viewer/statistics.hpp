@@ -36,7 +36,8 @@ struct ViewerCounts {
   std::uint64_t frames_received = 0;
   std::uint64_t frames_shown = 0;
   std::uint64_t frames_superseded = 0;
-  std::uint64_t frames_checked = 0;  // for tearing
+  std::uint64_t frames_unsynchronised = 0;  // with --sync: chosen for a picture of another instant
+  std::uint64_t frames_checked = 0;         // for tearing
   std::uint64_t frames_torn = 0;
   std::uint64_t frames_recorded = 0;
   std::uint64_t frames_repeated = 0;    // in the recording, in place of skipped frames
@@ -50,6 +51,7 @@ class Statistics {
  public:
   void frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept;
   void frame_superseded() noexcept;
+  void frame_unsynchronised() noexcept;
   /// `copies`: one for the frame, and one for each skipped frame before it.
   void frame_recorded(std::uint32_t copies) noexcept;
   /// A received frame that the recording lacks.

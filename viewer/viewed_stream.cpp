@@ -19,10 +19,11 @@ constexpr std::uint32_t most_looks_at_full_queue = 20;
 constexpr std::int64_t longest_preparation_ns = ns_per_s;
 
 FrameSelection frame_selection(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
+  const bool is_paced = options.is_paced || options.is_synchronised;
   if (delivery == Delivery::every) {
-    return options.is_paced ? FrameSelection::paced_every : FrameSelection::every;
+    return is_paced ? FrameSelection::paced_every : FrameSelection::every;
   }
-  if (options.is_paced) {
+  if (is_paced) {
     return FrameSelection::paced;
   }
   return options.is_headless && !options.refresh_hz ? FrameSelection::newest_two : FrameSelection::newest;
@@ -43,7 +44,8 @@ SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions
 }  // namespace
 
 ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality,
-                           const Clock& clock, const Interruption& interruption, Log& log, Listeners listeners)
+                           const Clock& clock, const Interruption& interruption, SyncGroup* sync, Log& log,
+                           Listeners listeners)
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       quality_(quality),
@@ -55,6 +57,9 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, st
       queue_(statistics_, frame_selection(options, options.session.delivery),
              {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
   newest_.peer_text = peer_text_;
+  if (sync != nullptr) {
+    queue_.synchronise(*sync);
+  }
   facts_ = newest_;
   thread_ = std::thread([this] { run(); });
 }
@@ -155,6 +160,7 @@ void ViewedStream::follow_status() {
     log_.warning("the sender does not follow --cadence: " + printable(now.cadence_refusal));
   }
   if (now.session_number != before.session_number) {
+    queue_.set_clock_offset(clock_offset().offset_ns);
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epochs_begun != before.epochs_begun && now.format) {

@@ -36,10 +36,11 @@ class ViewedStream {
   };
 
   /// Starts connecting. `quality` is how frames of usual colours are drawn: warnings depend on it. `name` is put before
-  /// what is logged; empty if there is only one stream. `options`, `clock`, `interruption` and `log` outlive it. Throws
+  /// what is logged; empty if there is only one stream. `sync`: the streams that it is shown together with; null: it is
+  /// shown by itself. The references, and `sync`, outlive it. Throws
   /// Error.
   ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality, const Clock& clock,
-               const Interruption& interruption, Log& log, Listeners listeners);
+               const Interruption& interruption, SyncGroup* sync, Log& log, Listeners listeners);
   ViewedStream(const ViewedStream&) = delete;
   ViewedStream& operator=(const ViewedStream&) = delete;
   /// As stop().
