@@ -109,13 +109,13 @@ TEST_F(AddedLinkPrograms, EncryptNamesTheLinksThatCanDoIt) {
   EXPECT_EQ(refusal(parse_options, {"--encrypt", "--transport", "far", "big"}), "--transport is 'far'" + why);
   EXPECT_EQ(refusal(parse_bench_options, {"--encrypt", "--transport", "verbs"}), "--transport is 'verbs'" + why);
   const ViewerOptions options = parsed(parse_options, {"--encrypt", "--transport", "fast", "big"});
-  EXPECT_EQ(options.subscriber.endpoint.allowed_links, std::vector{fast});
+  EXPECT_EQ(options.session.endpoint.allowed_links, std::vector{fast});
 }
 
 TEST_F(AddedLinkPrograms, PullTakesTheLinksThatCanDoIt) {
-  EXPECT_EQ(parsed(parse_options, {"--pull", "big"}).subscriber.endpoint.allowed_links,
+  EXPECT_EQ(parsed(parse_options, {"--pull", "big"}).session.endpoint.allowed_links,
             (std::vector{LinkKind::rdma, far}));
-  EXPECT_EQ(parsed(parse_options, {"--pull", "--transport", "far", "big"}).subscriber.endpoint.allowed_links,
+  EXPECT_EQ(parsed(parse_options, {"--pull", "--transport", "far", "big"}).session.endpoint.allowed_links,
             std::vector{far});
   EXPECT_EQ(refusal(parse_options, {"--pull", "--transport", "fast", "big"}),
             "--transport is 'fast'; with --pull, which reads over rdma and far, it takes auto, rdma or far");
