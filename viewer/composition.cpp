@@ -7,6 +7,7 @@
 #include "gl/gl.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/report.hpp"
+#include "viewer/selection_frame.hpp"
 #include "viewer/status_screen.hpp"
 
 namespace framewire {
@@ -35,12 +36,6 @@ StatusScreen lost_screen(const StreamFacts& facts) {
   return {"lost " + facts.peer_text + "; reconnecting", facts.lost_message};
 }
 
-/// Whether a scene is one picture that fills the surface.
-bool is_one_picture(const Scene& scene) {
-  return scene.layers.size() == 1 && !scene.wall && !scene.canvas && !scene.layers[0].is_hidden &&
-         scene.layers[0] == SceneLayer{.source = scene.layers[0].source};
-}
-
 bool needs_status(const ComposedStream& stream) noexcept {
   return !stream.layer->has_picture() || is_lost(stream.facts->status) || !stream.defect.empty();
 }
@@ -61,11 +56,18 @@ GLuint bound_framebuffer() noexcept {
 
 }  // namespace
 
-void Composition::show(Scene scene) {
+void Composition::show(Scene scene, Selection selection) {
+  const auto selected_source = [this] {
+    return selection_.layer < scene_.layers.size() ? scene_.layers[selection_.layer].source : std::string();
+  };
+  const std::string source_before = selected_source();
   scene_ = std::move(scene);
   is_direct_ = is_one_picture(scene_);
   laid_out_ = {};
-  selected_ = scene_.layers.empty() ? 0 : std::min(selected_, scene_.layers.size() - 1);
+  selection_ = selection.layer < scene_.layers.size() ? selection : Selection{};
+  if (selected_source() != source_before) {
+    panel_.begin_again();
+  }
   if (is_direct_) {
     compositor_.reset();
   }
@@ -110,7 +112,7 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay = panel_.is_shown() || std::ranges::any_of(streams, needs_status);
+  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || std::ranges::any_of(streams, needs_status);
   if (is_direct_) {
     draw_directly(target, streams[0], now_ns);
   } else {
@@ -156,9 +158,23 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
       draw_status(surface, streams[i], boxes_[i], now_ns);
     }
   }
-  if (panel_.is_shown()) {
-    draw_panel(surface, streams[selected_], now_ns);
+  if (selection_.is_outlined) {
+    draw_selection(surface, streams[selection_.layer]);
   }
+  if (panel_.is_shown()) {
+    draw_panel(surface, streams[selection_.layer], now_ns);
+  }
+}
+
+void Composition::draw_selection(Size surface, const ComposedStream& stream) const {
+  const SceneLayer& layer = scene_.layers[selection_.layer];
+  const std::optional<StreamFormat>& format = stream.facts->status.format;
+  const bool is_shown = stream.layer->has_picture() || !format;
+  const PictureShape shape{
+      .size = is_shown ? stream.layer->frame_size() : Size{format->layout.width, format->layout.height},
+      .sample_aspect_ratio = sample_aspect_ratio(*stream.facts)};
+  draw_selection_frame(overlay_, outline_of(scene_, selection_.layer, shape, surface),
+                       {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? stream.facts->peer_text : ""});
 }
 
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
@@ -176,7 +192,8 @@ void Composition::draw_status(Size surface, const ComposedStream& stream, const 
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
   const std::optional<StreamFormat>& format = stream.facts->status.format;
-  const PanelFacts facts{.format = format ? describe(*format) : "",
+  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? stream.facts->peer_text : "",
+                         .format = format ? describe(*format) : "",
                          .colour = format ? describe_colour(*format) : "",
                          .pacing = stream.pacing ? describe(*stream.pacing) : "",
                          .start_line = stream.facts->status.start_line,
@@ -192,7 +209,7 @@ std::int64_t Composition::step_ns(Streams streams) const noexcept {
 }
 
 void Composition::frame_shown(std::size_t index, std::int64_t latency_ns) noexcept {
-  if (index == selected_) {
+  if (index == selection_.layer) {
     panel_.frame_shown(latency_ns);
   }
 }

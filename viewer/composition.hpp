@@ -37,8 +37,8 @@ class Composition {
  public:
   using Streams = std::span<const ComposedStream>;
 
-  /// What is drawn from now on.
-  void show(Scene scene);
+  /// What is drawn from now on. The panel is about the selected layer.
+  void show(Scene scene, Selection selection = {});
 
   /// What the surface is like.
   struct Target {
@@ -71,6 +71,7 @@ class Composition {
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
   void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
   void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
+  void draw_selection(Size surface, const ComposedStream& stream) const;
   void draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns);
 
   Scene scene_;
@@ -79,8 +80,8 @@ class Composition {
   std::vector<PictureRectangle> boxes_;  // of the layers
   std::vector<PlacedLayer> placed_;      // kept for its memory
   std::unique_ptr<Compositor> compositor_;
-  bool has_overlay_ = true;   // the surface has more than the pictures
-  std::size_t selected_ = 0;  // the panel is about this layer
+  bool has_overlay_ = true;  // the surface has more than the pictures
+  Selection selection_;
   Overlay overlay_;
   Panel panel_;
 };

@@ -31,6 +31,18 @@ Size size_of(const PictureRectangle& a) noexcept {
   return {static_cast<std::uint32_t>(a.width), static_cast<std::uint32_t>(a.height)};
 }
 
+/// Whether a picture of the visible part is the same at both places.
+bool has_same_pixels(const PlacedPicture& a, const PlacedPicture& b) noexcept {
+  return size_of(a.picture) == size_of(b.picture) && size_of(a.visible) == size_of(b.visible) &&
+         a.visible.x - a.picture.x == b.visible.x - b.picture.x &&
+         a.visible.y - a.picture.y == b.visible.y - b.picture.y;
+}
+
+/// Where the layers lie is compared by itself: while one is moved, the others keep their pictures.
+bool is_blended_alike(const SceneLayer& a, const SceneLayer& b) noexcept {
+  return a.blend == b.blend && a.alpha == b.alpha && a.opacity == b.opacity;
+}
+
 /// Whether a layer can be drawn on the canvas as it is: what is below it does not matter, and nothing is over it.
 bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index) {
   const PlacedLayer& placed = layers[index];
@@ -83,7 +95,7 @@ bool Compositor::follow_scene(Size surface, std::span<const PlacedLayer> layers,
     unshown_.clear();
   }
   const bool are_same_layers = std::ranges::equal(kept_, layers, [](const Kept& kept, const PlacedLayer& placed) {
-    return kept.placed.layer == placed.layer && kept.placed.how == placed.how;
+    return kept.placed.layer == placed.layer && is_blended_alike(kept.placed.how, placed.how);
   });
   if (!are_same_layers) {
     kept_.clear();
@@ -153,8 +165,8 @@ void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns)
 void Compositor::update_picture(Kept& kept, std::int64_t now_ns) {
   Layer& layer = *kept.placed.layer;
   const PlacedPicture& at = kept.placed.at;
-  const bool is_current =
-      kept.picture && kept.picture_version == kept.version && kept.picture_at == at && !layer.can_be_improved(now_ns);
+  const bool is_current = kept.picture && kept.picture_version == kept.version &&
+                          has_same_pixels(kept.picture_at, at) && !layer.can_be_improved(now_ns);
   if (is_current || !layer.has_picture()) {
     return;
   }

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
 /// A redraw waits for a frame that is chosen within this time, and is drawn with it.
 constexpr std::int64_t longest_wait_for_frame_ns = 50 * ns_per_ms;
+/// Of a screen whose refreshes are not known.
+constexpr std::int64_t usual_refresh_period_ns = ns_per_s / 60;
 /// Poll interval for a frame that the GPU still reads.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
 
@@ -58,8 +60,17 @@ void Drawing::show(const ShownScene& shown) {
                                              : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
                                                                              options_, streams_.size()));
   }
-  composition_.show(shown.scene);
-  schedule_.request_within(surface_.may_be_visible() ? 0 : options_.first_draw_delay_ns);
+  composition_.show(shown.scene, shown.selection);
+  schedule_.request_within(delay_of_new_scene_ns());
+}
+
+/// A layer that is dragged makes scenes faster than a screen shows them.
+std::int64_t Drawing::delay_of_new_scene_ns() const noexcept {
+  if (!surface_.may_be_visible()) {
+    return options_.first_draw_delay_ns;
+  }
+  const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
+  return drawn_ns_ == 0 ? 0 : std::max<std::int64_t>(drawn_ns_ + period_ns - clock_.now_ns(), 0);
 }
 
 void Drawing::toggle_panel() noexcept {
@@ -284,6 +295,7 @@ void Drawing::redraw() {
 }
 
 void Drawing::plan_next_redraw(std::int64_t cost_ns) {
+  drawn_ns_ = clock_.now_ns();
   schedule_.drawn(cost_ns, step_ns());
   if (std::ranges::any_of(streams_, [](const auto& stream) { return stream->layer().is_provisional(); })) {
     schedule_.request_within(Layer::calm_ns);

@@ -26,6 +26,7 @@ namespace framewire {
 struct ShownScene {
   Scene scene;
   std::vector<std::shared_ptr<ViewedStream>> streams;
+  Selection selection{};
 };
 
 /// Takes the frames of the streams, uploads, draws and presents them, and releases each once the GPU has read it.
@@ -85,6 +86,7 @@ class Drawing {
   [[noreturn]] void fail_without_gpu();
   [[nodiscard]] bool draws_nothing() const noexcept;
   void plan_next_redraw(std::int64_t cost_ns);
+  [[nodiscard]] std::int64_t delay_of_new_scene_ns() const noexcept;
   [[nodiscard]] std::int64_t step_ns();
   [[nodiscard]] Composition::Streams composed();
 
@@ -100,6 +102,7 @@ class Drawing {
   RedrawSchedule schedule_;
   RefreshSchedule refreshes_;
   std::int64_t refresh_period_ns_ = 0;
+  std::int64_t drawn_ns_ = 0;  // when the last picture was presented; 0: never
   UploadMethod upload_method_;
   std::string warning_;
   bool is_warm_ = false;

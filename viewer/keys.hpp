@@ -1,10 +1,13 @@
-// The keys of the window. A new key is one entry here.
+// The keys of the window, and what the mouse does. A new key is one entry here.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "viewer/input.hpp"
 #include "viewer/surface.hpp"
 
 namespace framewire {
@@ -25,6 +28,37 @@ inline constexpr std::array key_bindings = {
     KeyBinding{'s', "S", &SurfaceEvents::screenshot_requested, "take a screenshot"},
 };
 
+/// A key that arranges the picture.
+struct SceneKeyBinding {
+  char letter;  // small; '\0': the key has none
+  std::string_view names;
+  SceneKey key;
+  std::string_view help;
+};
+
+inline constexpr std::array scene_key_bindings = {
+    SceneKeyBinding{'\0', "Tab", SceneKey::select, "select the next layer; with Shift the one before"},
+    SceneKeyBinding{'\0', "Arrows", SceneKey::left, "move it by a pixel, with Shift by 10; or pan, after Z"},
+    SceneKeyBinding{'\0', "Page Up", SceneKey::to_front, "bring it to the front"},
+    SceneKeyBinding{'\0', "Page Down", SceneKey::to_back, "send it to the back"},
+    SceneKeyBinding{'m', "M", SceneKey::hide, "hide it, or show it again"},
+    SceneKeyBinding{'z', "Z", SceneKey::zoom, "show it pixel by pixel, or fitted again; also a stream that is alone"},
+    SceneKeyBinding{'l', "L", SceneKey::next_layout, "go through the layouts grid, side, pip and overlay"},
+    SceneKeyBinding{'0', "0", SceneKey::reset, "show everything as it was at the start"},
+};
+
+/// What the mouse does, for --help and README.md.
+struct MouseHelp {
+  std::string_view names;
+  std::string_view help;
+};
+
+inline constexpr std::array mouse_help = {
+    MouseHelp{"Click", "select a layer; beside all of them: none"},
+    MouseHelp{"Drag", "move a layer; at an edge or corner of the selected one: resize it"},
+    MouseHelp{"Right drag", "pan, after Z"},
+};
+
 /// Sets the event of the key with this letter, if there is one.
 constexpr void press_key(char letter, SurfaceEvents& events) noexcept {
   for (const KeyBinding& key : key_bindings) {
@@ -34,13 +68,27 @@ constexpr void press_key(char letter, SurfaceEvents& events) noexcept {
   }
 }
 
-/// For --help: one line for each key.
+/// What the key with this letter asks for; nothing if it does not arrange the picture.
+constexpr std::optional<SceneKey> scene_key_of(char letter) noexcept {
+  for (const SceneKeyBinding& binding : scene_key_bindings) {
+    if (letter != '\0' && binding.letter == letter) {
+      return binding.key;
+    }
+  }
+  return std::nullopt;
+}
+
+/// For --help: one line for each key, and for what the mouse does.
 inline std::string key_help() {
   std::string text;
-  for (const KeyBinding& key : key_bindings) {
-    constexpr std::size_t column = 8;
-    text += "  " + std::string(key.names) + std::string(column - key.names.size(), ' ') + std::string(key.help) + "\n";
-  }
+  const auto add = [&text](const auto& binding) {
+    constexpr std::size_t column = 12;
+    text += "  " + std::string(binding.names) + std::string(column - binding.names.size(), ' ') +
+            std::string(binding.help) + "\n";
+  };
+  std::ranges::for_each(key_bindings, add);
+  std::ranges::for_each(scene_key_bindings, add);
+  std::ranges::for_each(mouse_help, add);
   return text;
 }
 

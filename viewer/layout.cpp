@@ -31,23 +31,16 @@ PictureRectangle pixels_between(const CanvasEdges& edges, double farthest) noexc
   return right > left && bottom > top ? PictureRectangle{left, top, right - left, bottom - top} : PictureRectangle{};
 }
 
-/// A canvas, and how the surface sees it: (x, y) + scale * (position on the canvas).
-struct CanvasView {
-  double width = 0;
-  double height = 0;
-  double x = 0;
-  double y = 0;
-  double scale = 1;
+PictureRectangle seen_pixels(const CanvasView& view, const CanvasEdges& on_canvas) noexcept {
+  constexpr double farthest = 1 << 24;  // floats have whole numbers up to here
+  return pixels_between({view.x + view.scale * on_canvas.left, view.y + view.scale * on_canvas.top,
+                         view.x + view.scale * on_canvas.right, view.y + view.scale * on_canvas.bottom},
+                        farthest);
+}
 
-  [[nodiscard]] PictureRectangle box(const CanvasEdges& on_canvas) const noexcept {
-    constexpr double farthest = 1 << 24;  // floats have whole numbers up to here
-    return pixels_between({x + scale * on_canvas.left, y + scale * on_canvas.top, x + scale * on_canvas.right,
-                           y + scale * on_canvas.bottom},
-                          farthest);
-  }
-};
+}  // namespace
 
-CanvasView view_of(const Scene& scene, Size surface) noexcept {
+CanvasView view_canvas(const Scene& scene, Size surface) noexcept {
   Wall wall = scene.wall.value_or(Wall{});
   wall.columns = std::max(wall.columns, 1U);
   wall.rows = std::max(wall.rows, 1U);
@@ -68,6 +61,8 @@ CanvasView view_of(const Scene& scene, Size surface) noexcept {
   }
   return view;
 }
+
+namespace {
 
 /// How wide a picture of 16:9 becomes in a cell of a grid.
 double width_in_grid(std::size_t count, std::size_t columns, const CanvasView& canvas) noexcept {
@@ -224,6 +219,11 @@ PictureSides filling(const PictureRectangle& box, Fit fit, PictureSides aspect) 
   return sides;
 }
 
+/// Where a picture begins in its box, which leaves `room` beside it, or lacks that much if that is negative.
+double panned(double centred, double pan, double room) noexcept {
+  return room < 0 ? std::clamp(centred + pan, room, 0.0) : centred;
+}
+
 PictureSides shape_of(const CanvasEdges& crop, Rational sample_aspect_ratio, Layout layout) noexcept {
   if (sample_aspect_ratio.numerator == 0 || sample_aspect_ratio.denominator == 0) {
     sample_aspect_ratio = {1, 1};
@@ -251,12 +251,12 @@ std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface) {
   if (count == 0 || surface.width == 0 || surface.height == 0) {
     return boxes;
   }
-  const CanvasView view = view_of(scene, surface);
+  const CanvasView view = view_canvas(scene, surface);
   const Arrangement arrangement(scene.layout, count, view);
   std::size_t index = 0;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     if (!scene.layers[i].is_hidden) {
-      boxes[i] = view.box(arrangement.edges(scene.layers[i], index));
+      boxes[i] = seen_pixels(view, arrangement.edges(scene.layers[i], index));
     }
     index += takes_part(scene, i) ? 1U : 0U;
   }
@@ -271,11 +271,14 @@ PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational
   if (!(crop_width > 0) || !(crop_height > 0) || box.width <= 0 || box.height <= 0) {
     return {};
   }
-  const PictureSides sides = filling(box, layer.fit, shape_of(crop, sample_aspect_ratio, layout));
-  const double left = box.x + std::floor((box.width - sides.width) / 2);
-  const double top = box.y + std::floor((box.height - sides.height) / 2);
-  const double scale_x = sides.width / crop_width;
-  const double scale_y = sides.height / crop_height;
+  const PictureSides sides =
+      layer.one_to_one ? PictureSides{std::max(std::floor(crop_width), 1.0), std::max(std::floor(crop_height), 1.0)}
+                       : filling(box, layer.fit, shape_of(crop, sample_aspect_ratio, layout));
+  const Pan pan = layer.one_to_one.value_or(Pan{});
+  const double left = box.x + panned(std::floor((box.width - sides.width) / 2), pan.x, box.width - sides.width);
+  const double top = box.y + panned(std::floor((box.height - sides.height) / 2), pan.y, box.height - sides.height);
+  const double scale_x = layer.one_to_one ? 1 : sides.width / crop_width;
+  const double scale_y = layer.one_to_one ? 1 : sides.height / crop_height;
   constexpr double farthest = 1 << 29;  // sides are differences, and have to be int
   PlacedPicture placed;
   placed.picture =
@@ -284,6 +287,18 @@ PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational
                      farthest);
   placed.visible = common_part(pixels_between({left, top, left + sides.width, top + sides.height}, farthest), box);
   return placed;
+}
+
+PictureRectangle outline_of(const Scene& scene, std::size_t index, const PictureShape& picture, Size surface) {
+  Scene shown = scene;
+  shown.layers[index].is_hidden = false;
+  const PictureRectangle box = lay_out(shown, surface)[index];
+  const SceneLayer& layer = shown.layers[index];
+  if (scene.layout == Layout::free || layer.one_to_one) {
+    return box;
+  }
+  const PlacedPicture placed = place(layer, scene.layout, picture.size, picture.sample_aspect_ratio, box);
+  return placed.visible.width > 0 ? placed.visible : box;
 }
 
 }  // namespace framewire

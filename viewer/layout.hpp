@@ -1,6 +1,7 @@
 // Where the layers of a scene lie on a surface.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "base/text.hpp"
@@ -25,6 +26,17 @@ namespace framewire {
 ///   - Edges are rounded to whole pixels, each on its own: boxes that share an edge leave no gap.
 std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface);
 
+/// The canvas of a scene as a surface sees it: what is at `position` on the canvas lies at (x, y) + scale * position.
+struct CanvasView {
+  double width = 0;  // of the canvas, in its own pixels
+  double height = 0;
+  double x = 0;
+  double y = 0;
+  double scale = 1;
+};
+/// No side of `surface` is 0.
+CanvasView view_canvas(const Scene& scene, Size surface) noexcept;
+
 /// Where a picture lies, and what is seen of it.
 struct PlacedPicture {
   PictureRectangle picture;  // all of it, also what is outside its box or cropped
@@ -34,9 +46,20 @@ struct PlacedPicture {
 
 /// Fills `box` with the picture of a layer, as the layer says. Empty if a side of an argument or of the crop is 0. What
 /// the crop has outside the frame is left out. Without a crop, Fit::contain places the picture as fit() does.
-/// `sample_aspect_ratio`: as fit() has it. With Layout::stereo_side and stereo_top, the picture is fitted into a box
-/// twice as wide or high, and then squeezed.
+/// `sample_aspect_ratio`: as fit() has it; it does not count for one_to_one. A picture that is one_to_one and larger
+/// than its box is not moved further than its edge. With Layout::stereo_side and stereo_top, the picture is fitted into
+/// a box twice as wide or high, and then squeezed.
 PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
                     const PictureRectangle& box) noexcept;
+
+/// The pictures of a stream.
+struct PictureShape {
+  Size size{};  // 0x0: not known yet
+  Rational sample_aspect_ratio{1, 1};
+};
+
+/// What of the surface is a layer's for a user: its box, or the picture in it where a layout has made the box larger
+/// than that. Of a hidden layer, what would be its if it were shown. {} if there is no such place.
+PictureRectangle outline_of(const Scene& scene, std::size_t index, const PictureShape& picture, Size surface);
 
 }  // namespace framewire

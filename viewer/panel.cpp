@@ -76,6 +76,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   ImGui::Begin("framewire", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoFocusOnAppearing |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+  faint_line(facts.stream);
   if (ImGui::BeginTable("rates", 2)) {
     ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 84 * scale);
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);

@@ -14,6 +14,7 @@ namespace framewire {
 
 /// Panel content besides the rates; changes rarely.
 struct PanelFacts {
+  std::string stream;       // which of several: "box:5290/orbit", or empty
   std::string format;       // "3840x2160 rgba 60 fps"
   std::string colour;       // "matrix bt709, range tv, chroma left"
   std::string pacing;       // "chosen 5.1 ms after the quickest arrival (jitter p99.9 4.1 ms)", or empty
@@ -26,6 +27,12 @@ class Panel {
  public:
   void toggle() noexcept { is_shown_ = !is_shown_; }
   [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
+
+  /// It is about another stream from now on.
+  void begin_again() noexcept {
+    latencies_ms_.fill(0);
+    updated_ns_ = 0;
+  }
 
   void frame_shown(std::int64_t latency_ns) noexcept;
 

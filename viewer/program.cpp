@@ -61,7 +61,8 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       log_(log),
       started_ns_(clock_.now_ns()),
       frame_times_(options_.frame_times_file.value_or("")),
-      surface_(surface ? std::move(surface) : open_surface(options_)) {
+      surface_(surface ? std::move(surface) : open_surface(options_)),
+      editor_(with_wall(options_.scene, options_.wall)) {
   const auto wake_main = [this] { surface_->wake(); };
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
@@ -113,8 +114,9 @@ void Program::follow_scene_file() {
       throw Error::usage(*error);
     }
     const Scene& scene = std::get<Scene>(*news);
-    show(scene, sources_of(scene, options_.session));
-    log_.info("the scene in " + *options_.scene_file + " has changed");
+    const bool was_arranged = show(scene, sources_of(scene, options_.session));
+    log_.info("the scene in " + *options_.scene_file + " has changed" +
+              (was_arranged ? ", and replaces what was arranged in the window" : ""));
   } catch (const Error& error) {
     log_.warning(std::string(error.what()) + "; the scene stays as it was");
   }
@@ -149,8 +151,8 @@ void Program::follow_offers() {
   }
 }
 
-/// Streams that were shown before go on without a break.
-void Program::show(const Scene& scene, const std::vector<ViewedSource>& sources) {
+/// Streams that were shown before go on without a break. Returns whether the user had arranged the scene before.
+bool Program::show(const Scene& scene, const std::vector<ViewedSource>& sources) {
   std::vector<std::shared_ptr<ViewedStream>> before = streams_;
   std::vector<std::shared_ptr<ViewedStream>> now;
   for (const ViewedSource& source : sources) {
@@ -161,11 +163,42 @@ void Program::show(const Scene& scene, const std::vector<ViewedSource>& sources)
   streams_ = std::move(now);
   scene_ = scene;
   sources_ = sources;
-  renderer_->show({.scene = with_wall(scene, options_.wall), .streams = streams_});
+  const bool was_arranged = editor_.replace(with_wall(scene, options_.wall));
+  show_arranged();
   for (auto& stream : before) {
     if (stream) {
       retire(std::move(stream));
     }
+  }
+  return was_arranged;
+}
+
+void Program::show_arranged() {
+  ShownScene shown{.scene = editor_.scene(), .streams = {}, .selection = editor_.selection()};
+  for (const std::size_t index : editor_.order()) {
+    shown.streams.push_back(streams_[index]);
+  }
+  renderer_->show(std::move(shown));
+}
+
+/// What was done since the last time makes one new scene.
+void Program::arrange(const InputEvents& input) {
+  bool has_changed = editor_.pass_time(clock_.now_ns());
+  if (!input.empty()) {
+    std::vector<PictureShape> pictures;
+    for (const auto& stream : streams_) {
+      const std::optional<StreamFormat> format = stream->facts().status.format;
+      pictures.push_back(format
+                             ? PictureShape{{format->layout.width, format->layout.height}, format->sample_aspect_ratio}
+                             : PictureShape{});
+    }
+    for (const InputEvent& event : input) {
+      has_changed |= editor_.take(event, {.surface = surface_->size(), .pictures = pictures}, clock_.now_ns());
+    }
+  }
+  surface_->set_pointer(editor_.pointer());
+  if (has_changed) {
+    show_arranged();
   }
 }
 
@@ -231,7 +264,7 @@ bool Program::is_stuck_at_last_frame() const noexcept {
 }
 
 std::int64_t Program::deadline_ns() const noexcept {
-  std::int64_t deadline_ns = std::min(next_line_ns_, next_scene_poll_ns_);
+  std::int64_t deadline_ns = std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns()});
   if (options_.common.max_duration_ns != 0) {
     deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
   }
@@ -288,6 +321,7 @@ void Program::answer(const SurfaceEvents& events) {
   if (events.screenshot_requested) {
     renderer_->request_screenshot();
   }
+  arrange(events.input);
 }
 
 void Program::follow_renderer() {

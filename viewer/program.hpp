@@ -14,6 +14,7 @@
 #include "viewer/options.hpp"
 #include "viewer/renderer.hpp"
 #include "viewer/report.hpp"
+#include "viewer/scene_editor.hpp"
 #include "viewer/scene_watch.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
@@ -44,8 +45,10 @@ class Program {
  private:
   std::shared_ptr<ViewedStream> open(const ViewedSource& source, bool is_one_of_several);
   void follow_scene_file();
-  void show(const Scene& scene, const std::vector<ViewedSource>& sources);
+  bool show(const Scene& scene, const std::vector<ViewedSource>& sources);
   void follow_offers();
+  void arrange(const InputEvents& input);
+  void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream);
   void answer(const SurfaceEvents& events);
   void follow_renderer();
@@ -80,10 +83,11 @@ class Program {
   std::unique_ptr<Surface> surface_;
   SyncGroup sync_;
   std::optional<Renderer> renderer_;
-  std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the scene's layers, in its order
-  Scene scene_;                                         // what is shown
+  std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order
+  Scene scene_;                                         // that was given
   std::vector<ViewedSource> sources_;                   // of its layers
   std::vector<std::shared_ptr<ViewedStream>> retired_;  // closed; the drawing thread may still use them
+  SceneEditor editor_;  // of the scene that was given; without a window nothing is edited
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;
 

@@ -91,6 +91,11 @@ bool read_screen(std::string_view text, Wall& wall) {
 
 }  // namespace
 
+bool is_one_picture(const Scene& scene) {
+  return scene.layers.size() == 1 && !scene.wall && !scene.canvas &&
+         scene.layers[0] == SceneLayer{.source = scene.layers[0].source, .one_to_one = scene.layers[0].one_to_one};
+}
+
 std::string_view name(Layout layout) noexcept {
   return word_for(layout_words, layout);
 }

@@ -51,6 +51,13 @@ struct Wall {
   bool operator==(const Wall&) const = default;
 };
 
+/// How far a picture is moved from the middle of its box, in pixels of the surface: to the right, and down.
+struct Pan {
+  int x = 0;
+  int y = 0;
+  bool operator==(const Pan&) const = default;
+};
+
 /// One stream in the picture.
 struct SceneLayer {
   std::string source{};       // as on the command line: "box:5290/orbit"
@@ -61,6 +68,8 @@ struct SceneLayer {
   Alpha alpha = Alpha::opaque;
   double opacity = 1;  // 0 to 1
   bool is_hidden = false;
+  /// Set: a pixel of the picture is one of the surface, whatever `fit` says. No scene file has it, only the user.
+  std::optional<Pan> one_to_one{};
   bool operator==(const SceneLayer&) const = default;
 };
 
@@ -76,6 +85,17 @@ struct Scene {
   std::vector<SceneLayer> layers{};  // from the back to the front
   bool operator==(const Scene&) const = default;
 };
+
+/// What the user has selected in a scene. A value.
+struct Selection {
+  std::size_t layer = 0;     // the panel is about it; the first stream's, if the user has selected none
+  bool is_outlined = false;  // the layer has a frame
+  bool operator==(const Selection&) const = default;
+};
+
+/// Whether a scene is one picture that fills the surface: a single stream without a scene of its own. It may be
+/// one_to_one.
+bool is_one_picture(const Scene& scene);
 
 /// The words for these values, in scene files and on the command line: "stereo-side".
 std::string_view name(Layout layout) noexcept;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "viewer/input.hpp"
 #include "viewer/refresh_schedule.hpp"
 
 namespace framewire {
@@ -20,6 +21,7 @@ struct SurfaceEvents {
   bool panel_toggle_requested = false;
   bool fullscreen_toggle_requested = false;  // the surface does that itself
   bool needs_redraw = false;                 // resized, uncovered
+  InputEvents input{};                       // for the picture; a surface without a window has none
 };
 
 /// 8-bit RGBA, opaque, top row first.
@@ -39,6 +41,9 @@ class Surface {
   /// Sleeps until there is input, wake() is called, or the deadline (monotonic, ns) passes; or less. Returns the input
   /// since the last call.
   virtual SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept = 0;
+
+  /// How the pointer looks from now on, if there is one. Cheap if that is as before.
+  virtual void set_pointer(PointerShape /*shape*/) noexcept {}
 
   // ---- The drawing thread ----
 

@@ -81,6 +81,62 @@ char letter_of(int key, int scancode) noexcept {
   return text == nullptr ? '\0' : text[0];
 }
 
+/// A key without a letter.
+std::optional<SceneKey> special_scene_key(int key) noexcept {
+  switch (key) {
+    case GLFW_KEY_TAB:
+      return SceneKey::select;
+    case GLFW_KEY_LEFT:
+      return SceneKey::left;
+    case GLFW_KEY_RIGHT:
+      return SceneKey::right;
+    case GLFW_KEY_UP:
+      return SceneKey::up;
+    case GLFW_KEY_DOWN:
+      return SceneKey::down;
+    case GLFW_KEY_PAGE_UP:
+      return SceneKey::to_front;
+    case GLFW_KEY_PAGE_DOWN:
+      return SceneKey::to_back;
+    case GLFW_KEY_0:  // needs Shift on some keyboards, which name it otherwise
+    case GLFW_KEY_KP_0:
+      return SceneKey::reset;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Whether a key that is held down repeats what it does.
+bool repeats(std::optional<SceneKey> key) noexcept {
+  return key == SceneKey::left || key == SceneKey::right || key == SceneKey::up || key == SceneKey::down;
+}
+
+/// GLFW 3.3 has no pointers for corners.
+int glfw_cursor_for(PointerShape shape) noexcept {
+  switch (shape) {
+    case PointerShape::hand:
+      return GLFW_HAND_CURSOR;
+    case PointerShape::resize_x:
+      return GLFW_HRESIZE_CURSOR;
+    case PointerShape::resize_y:
+      return GLFW_VRESIZE_CURSOR;
+#ifdef GLFW_RESIZE_NWSE_CURSOR
+    case PointerShape::resize_falling:
+      return GLFW_RESIZE_NWSE_CURSOR;
+    case PointerShape::resize_rising:
+      return GLFW_RESIZE_NESW_CURSOR;
+#else
+    case PointerShape::resize_falling:
+    case PointerShape::resize_rising:
+      return GLFW_CROSSHAIR_CURSOR;
+#endif
+    case PointerShape::usual:
+    case PointerShape::arrow:
+      break;
+  }
+  return GLFW_ARROW_CURSOR;
+}
+
 void hint_context() noexcept {
   glfwWindowHint(GLFW_CLIENT_API, GLFW_OPENGL_API);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 4);
@@ -166,6 +222,8 @@ Window::~Window() {
 void Window::connect_callbacks() noexcept {
   glfwSetWindowUserPointer(window_, this);
   glfwSetKeyCallback(window_, on_key);
+  glfwSetMouseButtonCallback(window_, on_button);
+  glfwSetCursorPosCallback(window_, on_pointer);
   const auto redraw = [](GLFWwindow* window) {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   };
@@ -184,10 +242,65 @@ void Window::connect_callbacks() noexcept {
 }
 
 void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers) {
-  if (action != GLFW_PRESS || (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) != 0) {
+  if (action == GLFW_RELEASE || (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) != 0) {
     return;
   }
-  press_key(letter_of(key, scancode), static_cast<Window*>(glfwGetWindowUserPointer(window))->events_);
+  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+  const char letter = letter_of(key, scancode);
+  const auto special = special_scene_key(key);
+  const auto scene_key = special ? special : scene_key_of(letter);
+  if (scene_key && (action == GLFW_PRESS || repeats(scene_key))) {
+    self.add_input({.kind = InputEvent::Kind::key, .key = *scene_key, .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
+  } else if (action == GLFW_PRESS) {
+    press_key(letter, self.events_);
+  }
+}
+
+void Window::on_button(GLFWwindow* window, int button, int action, int modifiers) {
+  if (button == GLFW_MOUSE_BUTTON_LEFT || button == GLFW_MOUSE_BUTTON_RIGHT) {
+    static_cast<Window*>(glfwGetWindowUserPointer(window))
+        ->add_input({.kind = action == GLFW_PRESS ? InputEvent::Kind::press : InputEvent::Kind::release,
+                     .button = button == GLFW_MOUSE_BUTTON_LEFT ? PointerButton::left : PointerButton::right,
+                     .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
+  }
+}
+
+void Window::on_pointer(GLFWwindow* window, double /*x*/, double /*y*/) {
+  const auto is_down = [window](int key) { return glfwGetKey(window, key) == GLFW_PRESS; };
+  static_cast<Window*>(glfwGetWindowUserPointer(window))
+      ->add_input(
+          {.kind = InputEvent::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
+}
+
+/// Adds where the pointer is. GLFW counts in coordinates of the screen, which are not always pixels.
+void Window::add_input(InputEvent event) noexcept {
+  int width = 0, height = 0;
+  glfwGetWindowSize(window_, &width, &height);
+  glfwGetCursorPos(window_, &event.x, &event.y);
+  event.x *= width > 0 ? static_cast<double>(size().width) / width : 0;
+  event.y *= height > 0 ? static_cast<double>(size().height) / height : 0;
+  const auto is_down = [this](int button) { return glfwGetMouseButton(window_, button) == GLFW_PRESS; };
+  event.is_left_down = is_down(GLFW_MOUSE_BUTTON_LEFT);
+  event.is_right_down = is_down(GLFW_MOUSE_BUTTON_RIGHT);
+  events_.input.add(event);
+}
+
+void Window::set_pointer(PointerShape shape) noexcept {
+  if (shape == std::exchange(pointer_, shape)) {
+    return;
+  }
+  const auto index = static_cast<std::size_t>(shape);
+  const int cursor = glfw_cursor_for(shape);
+  if (cursors_.at(index) == nullptr && cursor != GLFW_ARROW_CURSOR) {
+    cursors_.at(index) = glfwCreateStandardCursor(cursor);
+  }
+  glfwSetCursor(window_, cursors_.at(index));
+  show_pointer();
+}
+
+void Window::show_pointer() noexcept {
+  const bool is_hidden = is_fullscreen_ && pointer_ == PointerShape::usual;
+  glfwSetInputMode(window_, GLFW_CURSOR, is_hidden ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL);
 }
 
 Window::Place Window::place() const noexcept {
@@ -231,9 +344,9 @@ void Window::set_fullscreen(bool on) noexcept {
     const Place& at = windowed_place_;
     glfwSetWindowMonitor(window_, nullptr, at.x, at.y, at.width, at.height, GLFW_DONT_CARE);
   }
-  glfwSetInputMode(window_, GLFW_CURSOR, on ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL);
   screensaver_.set(on);
   is_fullscreen_ = on;
+  show_pointer();
   events_.needs_redraw = true;
 }
 

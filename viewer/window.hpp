@@ -1,6 +1,7 @@
 // The viewer's window.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "viewer/surface.hpp"
 #include "viewer/x_present.hpp"
 
+struct GLFWcursor;
 struct GLFWmonitor;
 struct GLFWwindow;
 
@@ -33,7 +35,8 @@ class GlfwLibrary {
 };
 
 /// A GLFW window with an OpenGL 4.5 core context, and with vsync unless WindowOptions says otherwise. viewer/keys.hpp
-/// has its keys. Fullscreen hides the cursor and suspends the screen saver. At most one at a time.
+/// has its keys. Fullscreen hides the pointer, unless set_pointer() shows one, and suspends the screen saver. At most
+/// one at a time.
 class Window final : public Surface {
  public:
   /// Throws Error: no display, no OpenGL 4.5, no such monitor.
@@ -48,6 +51,7 @@ class Window final : public Surface {
   [[nodiscard]] bool is_synchronised() const noexcept override { return is_synchronised_; }
   std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
+  void set_pointer(PointerShape shape) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] Size size() const noexcept override;
   [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_.load(std::memory_order_relaxed); }
@@ -63,7 +67,11 @@ class Window final : public Surface {
   };
   static void on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers);
   void create(const WindowOptions& options);
+  static void on_button(GLFWwindow* window, int button, int action, int modifiers);
+  static void on_pointer(GLFWwindow* window, double x, double y);
   void connect_callbacks() noexcept;
+  void add_input(InputEvent event) noexcept;
+  void show_pointer() noexcept;
   void set_fullscreen(bool on) noexcept;
   void read_size() noexcept;
   [[nodiscard]] GLFWmonitor* monitor_here() const noexcept;
@@ -75,6 +83,8 @@ class Window final : public Surface {
   GLFWwindow* window_ = nullptr;
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
+  PointerShape pointer_ = PointerShape::usual;
+  std::array<GLFWcursor*, pointer_shape_count> cursors_{};  // null: the window system's usual one
   const bool wants_vsync_;
   bool is_synchronised_ = false;
   std::unique_ptr<XPresent> refreshes_;  // null: unknown
