@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace framewire {
 
@@ -297,8 +298,21 @@ PictureRectangle outline_of(const Scene& scene, std::size_t index, const Picture
   if (scene.layout == Layout::free || layer.one_to_one) {
     return box;
   }
-  const PlacedPicture placed = place(layer, scene.layout, picture.size, picture.sample_aspect_ratio, box);
-  return placed.visible.width > 0 ? placed.visible : box;
+  const auto visible_in = [&](const PictureRectangle& of) {
+    return place(layer, scene.layout, picture.size, picture.sample_aspect_ratio, of).visible;
+  };
+  const PictureRectangle visible = visible_in(box);
+  if (visible.width <= 0) {
+    return box;
+  }
+  // The sides of a picture are rounded, so that it may need a box that is a pixel larger than itself.
+  for (const auto& [wider, higher] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0)}) {
+    const PictureRectangle around{visible.x, visible.y, visible.width + wider, visible.height + higher};
+    if (visible_in(around) == visible) {
+      return around;
+    }
+  }
+  return visible;
 }
 
 }  // namespace framewire

@@ -58,8 +58,9 @@ struct PictureShape {
   Rational sample_aspect_ratio{1, 1};
 };
 
-/// What of the surface is a layer's for a user: its box, or the picture in it where a layout has made the box larger
-/// than that. Of a hidden layer, what would be its if it were shown. {} if there is no such place.
+/// What of the surface is a layer's for a user: its box, or the least part of it in which the picture lies as it does
+/// now where a layout has made the box larger than that. Of a hidden layer, what would be its if it were shown. {} if
+/// there is no such place.
 PictureRectangle outline_of(const Scene& scene, std::size_t index, const PictureShape& picture, Size surface);
 
 }  // namespace framewire

@@ -219,9 +219,8 @@ void SceneEditor::begin_drag(const Seen& seen) {
     drag_->pan_before = seen_pan(seen);
     return;
   }
-  drag_->start = outline(*selected_, seen);
   const bool was_free = scene_.layout == Layout::free;
-  make_free(seen);
+  drag_->start = begin_arranging(seen);
   drag_->box_before =
       was_free ? scene_.layers[*selected_].box : on_canvas(drag_->start, view_canvas(scene_, seen.surface));
 }
@@ -284,9 +283,7 @@ void SceneEditor::press_arrow(const InputEvent& event, const Seen& seen) {
     const Pan pan = seen_pan(seen);
     set_pan({pan.x - step.dx, pan.y - step.dy}, seen);
   } else if (!is_alone()) {
-    const PictureRectangle start = outline(*index, seen);
-    make_free(seen);
-    set_box(moved(start, step.dx, step.dy, seen.surface), seen);
+    set_box(moved(begin_arranging(seen), step.dx, step.dy, seen.surface), seen);
   }
 }
 
@@ -373,6 +370,13 @@ void SceneEditor::make_free(const Seen& seen) {
     }
   }
   scene_ = std::move(made);
+}
+
+/// Returns where the selected layer is before it is moved or resized.
+PictureRectangle SceneEditor::begin_arranging(const Seen& seen) {
+  const PictureRectangle before = outline(*selected_, seen);
+  make_free(seen);
+  return before.width > 0 ? before : outline(*selected_, seen);
 }
 
 void SceneEditor::set_box(const PictureRectangle& box, const Seen& seen) {

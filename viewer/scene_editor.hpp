@@ -77,6 +77,7 @@ class SceneEditor {
   void take_next_layout();
   void reset();
   void make_free(const Seen& seen);
+  PictureRectangle begin_arranging(const Seen& seen);
   void set_box(const PictureRectangle& box, const Seen& seen);
   void set_pan(Pan pan, const Seen& seen);
   [[nodiscard]] Pan seen_pan(const Seen& seen) const;

@@ -32,8 +32,25 @@ TEST(Keys, SetNoEventOfAnother) {
   }
 }
 
+TEST(Keys, ArrangeThePictureAndNothingElse) {
+  for (const SceneKeyBinding& key : scene_key_bindings) {
+    EXPECT_EQ(std::ranges::count(scene_key_bindings, key.key, &SceneKeyBinding::key), 1) << key.names;
+    EXPECT_EQ(std::ranges::count(key_bindings, key.letter, &KeyBinding::letter), 0) << key.names;
+    if (key.letter == '\0') {
+      EXPECT_GT(key.names.size(), 1U) << "a key without a letter has a name";
+    } else {
+      EXPECT_EQ(std::ranges::count(scene_key_bindings, key.letter, &SceneKeyBinding::letter), 1) << key.names;
+      EXPECT_EQ(std::toupper(key.letter), key.names.front());
+      EXPECT_EQ(scene_key_of(key.letter), key.key);
+    }
+  }
+  for (const char letter : {'\0', 'q', 'x', 'M'}) {
+    EXPECT_EQ(scene_key_of(letter), std::nullopt);
+  }
+}
+
 TEST(Keys, StandInHelpInColumns) {
-  EXPECT_TRUE(key_help().starts_with("  Q, Esc  quit\n  F       turn fullscreen on or off\n")) << key_help();
+  EXPECT_TRUE(key_help().starts_with("  Q, Esc      quit\n  F           turn fullscreen on or off\n")) << key_help();
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#include "viewer/input.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace framewire {
+namespace {
+
+TEST(InputEvents, KeepTheLastOfMovesThatFollowOneAnother) {
+  InputEvents events;
+  EXPECT_TRUE(events.empty());
+  events.add({.x = 1});
+  events.add({.x = 2});
+  events.add({.kind = InputEvent::Kind::press, .x = 2});
+  events.add({.x = 3});
+  events.add({.x = 4});
+  std::vector<double> x;
+  for (const InputEvent& event : events) {
+    x.push_back(event.x);
+  }
+  EXPECT_EQ(x, (std::vector<double>{2, 2, 4}));
+}
+
+TEST(InputEvents, AreBounded) {
+  InputEvents events;
+  for (int i = 0; i < 1000; ++i) {
+    events.add({.kind = InputEvent::Kind::key});
+  }
+  EXPECT_EQ(events.end() - events.begin(), 64);
+}
+
+}  // namespace
+}  // namespace framewire
