@@ -265,20 +265,22 @@ void Window::on_button(GLFWwindow* window, int button, int action, int modifiers
   }
 }
 
-void Window::on_pointer(GLFWwindow* window, double /*x*/, double /*y*/) {
+void Window::on_pointer(GLFWwindow* window, double x, double y) {
   const auto is_down = [window](int key) { return glfwGetKey(window, key) == GLFW_PRESS; };
-  static_cast<Window*>(glfwGetWindowUserPointer(window))
-      ->add_input(
-          {.kind = InputEvent::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
+  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+  self.pointer_x_ = x;
+  self.pointer_y_ = y;
+  self.add_input(
+      {.kind = InputEvent::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
 }
 
-/// Adds where the pointer is. GLFW counts in coordinates of the screen, which are not always pixels.
+/// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now. GLFW counts in coordinates of the
+/// screen, which are not always pixels.
 void Window::add_input(InputEvent event) noexcept {
   int width = 0, height = 0;
   glfwGetWindowSize(window_, &width, &height);
-  glfwGetCursorPos(window_, &event.x, &event.y);
-  event.x *= width > 0 ? static_cast<double>(size().width) / width : 0;
-  event.y *= height > 0 ? static_cast<double>(size().height) / height : 0;
+  event.x = width > 0 ? pointer_x_ * size().width / width : 0;
+  event.y = height > 0 ? pointer_y_ * size().height / height : 0;
   const auto is_down = [this](int button) { return glfwGetMouseButton(window_, button) == GLFW_PRESS; };
   event.is_left_down = is_down(GLFW_MOUSE_BUTTON_LEFT);
   event.is_right_down = is_down(GLFW_MOUSE_BUTTON_RIGHT);

@@ -84,6 +84,8 @@ class Window final : public Surface {
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
   PointerShape pointer_ = PointerShape::usual;
+  double pointer_x_ = -1;  // as GLFW has it; outside until it was seen
+  double pointer_y_ = -1;
   std::array<GLFWcursor*, pointer_shape_count> cursors_{};  // null: the window system's usual one
   const bool wants_vsync_;
   bool is_synchronised_ = false;

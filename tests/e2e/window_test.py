@@ -10,10 +10,6 @@ from windows import SCREEN, OnADisplay
 
 
 class Window(OnADisplay):
-    def press(self, key: str):
-        self.tool("xdotool", "windowfocus", self.window)
-        self.tool("xdotool", "key", key)
-
     def open_display(self):
         """Opens libX11 and a connection: the test does a window manager's work, as this server has none."""
         x11 = ctypes.CDLL(ctypes.util.find_library("X11"))
@@ -46,20 +42,6 @@ class Window(OnADisplay):
         words = dict(line.split("=")
                      for line in self.tool("xdotool", "getwindowgeometry", "--shell", self.window).splitlines())
         return int(words["WIDTH"]), int(words["HEIGHT"])
-
-    def screen(self) -> pictures.Picture:
-        """A picture of the X server's whole screen."""
-        size = f"{SCREEN[0]}x{SCREEN[1]}"
-        self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size,
-                  "-i", self.display, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
-        return pictures.Picture(*SCREEN, 3, self.file("screen.rgb").read_bytes())
-
-    def has_bars(self, picture=None, at_y=0.2) -> bool:
-        """White, yellow, cyan, green, magenta, red and blue at 75 %, somewhere along a row of the screen."""
-        picture = picture or self.screen()
-        row = {picture.at(x / SCREEN[0], at_y) for x in range(SCREEN[0])}
-        bars = [(r, g, b) for r in (0, 191) for g in (0, 191) for b in (0, 191) if (r, g, b) != (0, 0, 0)]
-        return all(any(max(abs(a - b) for a, b in zip(bar, pixel)) <= 2 for pixel in row) for bar in bars)
 
     def end(self, sender, viewer):
         sender.interrupt()

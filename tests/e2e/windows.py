@@ -3,6 +3,7 @@ import os
 import subprocess
 
 import harness
+import pictures
 
 SCREEN = (1280, 800)
 
@@ -45,3 +46,21 @@ class OnADisplay(harness.EndToEnd):
         viewer = self.open_window(sender.address, "--size", size, *options)
         viewer.wait_line("shown [1-9]")
         return sender, viewer
+
+    def press(self, key: str):
+        self.tool("xdotool", "windowfocus", self.window)
+        self.tool("xdotool", "key", key)
+
+    def screen(self) -> pictures.Picture:
+        """A picture of the X server's whole screen."""
+        size = f"{SCREEN[0]}x{SCREEN[1]}"
+        self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size,
+                  "-i", self.display, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
+        return pictures.Picture(*SCREEN, 3, self.file("screen.rgb").read_bytes())
+
+    def has_bars(self, picture=None, at_y=0.2) -> bool:
+        """White, yellow, cyan, green, magenta, red and blue at 75 %, somewhere along a row of the screen."""
+        picture = picture or self.screen()
+        row = {picture.at(x / SCREEN[0], at_y) for x in range(SCREEN[0])}
+        bars = [(r, g, b) for r in (0, 191) for g in (0, 191) for b in (0, 191) if (r, g, b) != (0, 0, 0)]
+        return all(any(max(abs(a - b) for a, b in zip(bar, pixel)) <= 2 for pixel in row) for bar in bars)
