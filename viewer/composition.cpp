@@ -169,9 +169,9 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
 void Composition::draw_selection(Size surface, const ComposedStream& stream) const {
   const SceneLayer& layer = scene_.layers[selection_.layer];
   const std::optional<StreamFormat>& format = stream.facts->status.format;
-  const bool is_shown = stream.layer->has_picture() || !format;
+  const bool has_picture = stream.layer->has_picture() || !format;
   const PictureShape shape{
-      .size = is_shown ? stream.layer->frame_size() : Size{format->layout.width, format->layout.height},
+      .size = has_picture ? stream.layer->frame_size() : Size{format->layout.width, format->layout.height},
       .sample_aspect_ratio = sample_aspect_ratio(*stream.facts)};
   draw_selection_frame(overlay_, outline_of(scene_, selection_.layer, shape, surface),
                        {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? stream.facts->peer_text : ""});

@@ -268,6 +268,32 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
   EXPECT_GT(uploads, 0);
 }
 
+/// The pictures of a user who presses keys, or drags a layer, faster than a screen is refreshed.
+TEST_F(ProgramTest, NewScenesAreDrawnOnceForEachRefresh) {
+  listen();
+  auto surface = std::make_unique<WatchedSurface>();
+  WatchedSurface& watched = *surface;
+  watched.is_window = true;
+  const std::int64_t began_ns = monotonic_ns();
+  int scenes = 0;
+  watched.on_poll = [&] {
+    SurfaceEvents events;
+    events.input.add({.kind = InputEvent::Kind::key, .key = SceneKey::zoom});
+    events.quit_requested = ++scenes > 300;
+    return events;
+  };
+  int drawings = 0;
+  std::int64_t lasted_ns = 0;
+  const auto count = [&] {
+    drawings = watched.drawings;
+    lasted_ns = monotonic_ns() - began_ns;
+  };
+  view(std::move(surface), "1000s", "--duration", {}, count);
+  EXPECT_GT(drawings, 0);
+  // 60 of a screen whose refreshes are not known, 30 of what moves while it waits for a frame, and what is prepared.
+  EXPECT_LT(drawings, 10 + 90 * lasted_ns / ns_per_s) << scenes << " scenes";
+}
+
 /// What a viewer does whose window system holds the drawing in a swap, as it may for a window that nobody sees.
 class BlockedDrawing : public ProgramTest {
  protected:
