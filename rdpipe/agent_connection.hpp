@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "command/child_process.hpp"
 #include "rdpipe/address_selection.hpp"
-#include "rdpipe/child_process.hpp"
 #include "rdpipe/json_lines.hpp"
 #include "rdpipe/pipeline_result.hpp"
 #include "rdpipe/plan.hpp"

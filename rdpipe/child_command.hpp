@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 
 namespace framewire {
 

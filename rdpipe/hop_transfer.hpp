@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bytes/transfer_hooks.hpp"
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 #include "rdpipe/json_lines.hpp"
 #include "rdpipe/plan.hpp"
 

@@ -11,9 +11,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "command/child_process.hpp"
 #include "rdpipe/address_selection.hpp"
 #include "rdpipe/agent_connection.hpp"
-#include "rdpipe/child_process.hpp"
 #include "rdpipe/hop_state.hpp"
 #include "rdpipe/pipeline_result.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 #include "rdpipe/stage.hpp"
 
 namespace framewire {

@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 
 namespace framewire {
 

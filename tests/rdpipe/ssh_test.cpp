@@ -6,7 +6,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 #include "tests/base/temporary_folder.hpp"
 
 namespace framewire {

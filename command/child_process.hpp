@@ -1,4 +1,5 @@
-// The processes that a pipeline starts (hops, commands, ssh), and the signals of their parent.
+// The processes that a program starts (a pipeline's hops, commands and ssh; a viewer's own senders), and the signals of
+// their parent.
 #pragma once
 
 #include <sys/types.h>
@@ -23,6 +24,7 @@ struct ChildExit {
 struct ChildDescriptors {
   int input = -1;         // becomes standard input; -1: /dev/null
   int output = -1;        // becomes standard output; -1: /dev/null
+  int error = -1;         // becomes standard error; -1: that of the parent
   int control_pipe = -1;  // becomes control_fd
   int status_pipe = -1;   // becomes status_fd
 };
@@ -30,7 +32,7 @@ inline constexpr int control_fd = 3;
 inline constexpr int status_fd = 4;
 
 /// A started process. The destructor kills it. The program starts with the default actions for SIGPIPE and SIGXFSZ, and
-/// with the other signals as rdpipe found them.
+/// with the other signals as its parent found them.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -43,11 +45,12 @@ class ChildProcess {
   /// happens, unless `goes_with_parent` is false. The parent must have one thread. Throws Error.
   static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work,
                               bool goes_with_parent = true);
-  /// Starts a program, found in PATH. As `leader` it begins a process group, and signal() then signals that group.
-  /// `prepare` is called with the process id before the program runs. Throws Error, also if the program cannot be
-  /// executed.
+  /// Starts a program, found in PATH if its name has no slash. As `leader` it begins a process group, and signal() then
+  /// signals that group. `prepare` is called with the process id before the program runs. `folder` becomes its working
+  /// directory; empty: that of the parent. It is killed when the thread that calls this ends, however that happens. The
+  /// parent may have more threads. Throws Error, also if the program cannot be executed.
   static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader,
-                            const std::function<void(pid_t)>& prepare = {});
+                            const std::function<void(pid_t)>& prepare = {}, const std::string& folder = {});
 
   [[nodiscard]] bool is_running() const noexcept { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }

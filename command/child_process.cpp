@@ -1,4 +1,4 @@
-#include "rdpipe/child_process.hpp"
+#include "command/child_process.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -37,11 +37,12 @@ sigset_t signal_set() noexcept {
 /// Moves every descriptor to its number and closes all others. Uses only async-signal-safe functions, since it runs
 /// after fork().
 bool arrange(const ChildDescriptors& descriptors) noexcept {
-  const std::array<std::pair<int, int>, 4> moves{{{descriptors.input, STDIN_FILENO},
+  const std::array<std::pair<int, int>, 5> moves{{{descriptors.input, STDIN_FILENO},
                                                   {descriptors.output, STDOUT_FILENO},
+                                                  {descriptors.error, STDERR_FILENO},
                                                   {descriptors.control_pipe, control_fd},
                                                   {descriptors.status_pipe, status_fd}}};
-  std::array<int, 4> held{-1, -1, -1, -1};
+  std::array<int, 5> held{-1, -1, -1, -1, -1};
   for (std::size_t i = 0; i < moves.size(); ++i) {
     const bool is_nothing = i < 2 && moves[i].first < 0;
     const int from = is_nothing ? ::open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC) : moves[i].first;
@@ -137,7 +138,7 @@ ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const st
 }
 
 ChildProcess ChildProcess::start(const std::vector<std::string>& words, const ChildDescriptors& descriptors,
-                                 bool leader, const std::function<void(pid_t)>& prepare) {
+                                 bool leader, const std::function<void(pid_t)>& prepare, const std::string& folder) {
   std::vector<char*> arguments;
   std::ranges::transform(words, std::back_inserter(arguments),
                          [](const std::string& word) { return const_cast<char*>(word.c_str()); });
@@ -155,7 +156,8 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
       ::setpgid(0, 0);
     }
     int fault_fd = fault.writes.get();
-    if (char word = 0; ::read(go.reads.get(), &word, 1) == 1 && arrange(all)) {
+    const bool is_in_folder = folder.empty() || ::chdir(folder.c_str()) == 0;
+    if (char word = 0; is_in_folder && ::read(go.reads.get(), &word, 1) == 1 && arrange(all)) {
       fault_fd = status_fd;
       ::fcntl(status_fd, F_SETFD, FD_CLOEXEC);
       restore_signals();
