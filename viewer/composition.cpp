@@ -22,14 +22,20 @@ bool is_lost(const SubscriberStatus& status) noexcept {
 }
 
 StatusScreen waiting_screen(const StreamFacts& facts) {
+  if (!facts.trouble.empty()) {
+    return {"there is no " + facts.peer_text, facts.trouble};
+  }
   if (facts.status.state == SubscriberState::connected) {
     return {"connected to " + facts.peer_text + ", waiting for the first frame", ""};
   }
   const std::string headline = "waiting for " + facts.peer_text;
-  return {headline, facts.status.message == headline ? "" : facts.status.message};
+  return {headline, facts.is_local || facts.status.message == headline ? "" : facts.status.message};
 }
 
 StatusScreen lost_screen(const StreamFacts& facts) {
+  if (!facts.trouble.empty()) {
+    return {"lost " + facts.peer_text, facts.trouble};
+  }
   if (facts.status.state == SubscriberState::failed) {
     return {"lost " + facts.peer_text, facts.status.message};
   }
@@ -37,7 +43,8 @@ StatusScreen lost_screen(const StreamFacts& facts) {
 }
 
 bool needs_status(const ComposedStream& stream) noexcept {
-  return !stream.layer->has_picture() || is_lost(stream.facts->status) || !stream.defect.empty();
+  return !stream.layer->has_picture() || is_lost(stream.facts->status) || !stream.defect.empty() ||
+         !stream.facts->trouble.empty();
 }
 
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {

@@ -25,6 +25,8 @@ constexpr const char* footer =
     "  framewire view big/orbit --fullscreen      show the stream 'orbit' of the sender on 'big'\n"
     "  framewire view a b c d                     show the senders on four machines in one window\n"
     "  framewire view big hud --layout overlay    lay one picture over another\n"
+    "  framewire view big --layer logo.png --layout overlay\n"
+    "                                             lay an image of this machine over a stream\n"
     "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
     "  framewire view --headless --output - | ffplay -\n"
     "                                             write frames as y4m, for another program\n"
@@ -43,6 +45,7 @@ constexpr const char* footer =
 struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> hosts;
+  std::vector<std::string> layers;
   std::string scene;
   std::string layout;
   std::string blend;
@@ -82,6 +85,12 @@ std::string command_line_layouts(std::string_view between, std::string_view befo
 void describe_source(CLI::App& app, RawOptions& raw) {
   app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
                  "a sender, and one of its streams (default localhost:5290, and all of its streams)");
+  app.add_option("--layer", raw.layers,
+                 "also show a source of this machine, as framewire send takes it, with a sender that the viewer runs; "
+                 "repeat it "
+                 "for more. They come after all HOSTs, in order, and lie over them (default: none)")
+      ->type_name("FILE|gl:aurora|pattern|v4l2:/dev/video0")
+      ->allow_extra_args(false);
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
       ->type_name("ADDR:PORT");
   app.add_option(
@@ -190,7 +199,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.footer(footer);
 }
 
-void read_sources(const RawOptions& raw, ViewerOptions& options) {
+void read_senders(const RawOptions& raw, ViewerOptions& options) {
   if (!raw.listen.empty()) {
     if (!raw.hosts.empty()) {
       throw Error::usage("both --listen " + quote(raw.listen) + " and HOST " + quote(raw.hosts[0]) +
@@ -202,14 +211,24 @@ void read_sources(const RawOptions& raw, ViewerOptions& options) {
     options.scene.layers.push_back({.source = raw.listen});
     return;
   }
-  const std::vector<std::string> hosts = raw.hosts.empty() ? std::vector<std::string>{"localhost"} : raw.hosts;
-  if (hosts.size() > max_scene_layers) {
-    throw Error::usage(std::to_string(hosts.size()) + " HOSTs were given; a viewer shows at most " +
-                       std::to_string(max_scene_layers));
-  }
-  for (const std::string& host : hosts) {
+  const bool has_default = raw.hosts.empty() && raw.layers.empty();
+  for (const std::string& host : has_default ? std::vector<std::string>{"localhost"} : raw.hosts) {
     options.sources.push_back(parse_source(host, options.session, "HOST"));
     options.scene.layers.push_back({.source = host});
+  }
+}
+
+/// What lies over other pictures comes last.
+void read_sources(const RawOptions& raw, ViewerOptions& options) {
+  if (raw.hosts.size() + raw.layers.size() > max_scene_layers) {
+    throw Error::usage(std::to_string(raw.hosts.size() + raw.layers.size()) +
+                       " HOSTs and layers were given; a viewer shows at most " + std::to_string(max_scene_layers));
+  }
+  read_senders(raw, options);
+  for (const std::string& layer : raw.layers) {
+    check_local_source(layer, "--layer");
+    options.scene.layers.push_back({.local = LocalSource{.source = layer}});
+    options.sources.push_back(source_of(*options.scene.layers.back().local, options.session));
   }
 }
 
@@ -271,9 +290,10 @@ void read_scene_options(const RawOptions& raw, ViewerOptions& options) {
     read_sources(raw, options);
     read_layout(raw, options.scene);
   } else {
-    if (!raw.hosts.empty() || !raw.listen.empty()) {
-      throw Error::usage("--scene " + quote(raw.scene) +
-                         " names the streams to show; leave out HOST and --listen, or write them into the file");
+    if (!raw.hosts.empty() || !raw.layers.empty() || !raw.listen.empty()) {
+      throw Error::usage(
+          "--scene " + quote(raw.scene) +
+          " names the streams to show; leave out HOST, --layer and --listen, or write them into the file");
     }
     if (!raw.layout.empty() || !raw.blend.empty() || !raw.alpha.empty() || !raw.light.empty()) {
       throw Error::usage("--scene " + quote(raw.scene) +
@@ -435,7 +455,7 @@ ViewerOptions read(const RawOptions& raw) {
 std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session) {
   std::vector<ViewedSource> sources;
   for (const SceneLayer& layer : scene.layers) {
-    sources.push_back(parse_source(layer.source, session, "source"));
+    sources.push_back(layer.local ? source_of(*layer.local, session) : parse_source(layer.source, session, "source"));
   }
   return sources;
 }

@@ -17,7 +17,8 @@ namespace framewire {
 /// A stream that the viewer is to show.
 struct ViewedSource {
   SubscriberOptions subscriber;
-  std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"
+  std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"; "logo.png" of a local source
+  std::optional<LocalSource> local{};
 };
 
 /// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).

@@ -62,7 +62,8 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       started_ns_(clock_.now_ns()),
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
-      editor_(with_wall(options_.scene, options_.wall)) {
+      editor_(with_wall(options_.scene, options_.wall)),
+      local_layers_(clock_, log_, sender_program()) {
   const auto wake_main = [this] { surface_->wake(); };
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
@@ -141,9 +142,12 @@ void Program::follow_offers() {
       }
       SceneLayer layer = scene_.layers[i];
       layer.source += "/" + names[n];
-      layer.alpha = usual_alpha(scene.layout, sources.size(), layer.blend);
-      scene.layers.push_back(std::move(layer));
-      sources.push_back(source);
+      // Sources of this machine lie over those of all senders.
+      const auto place = std::ranges::find_if(sources, [](const ViewedSource& each) { return each.local.has_value(); });
+      const auto index = place - sources.begin();
+      layer.alpha = usual_alpha(scene.layout, static_cast<std::size_t>(index), layer.blend);
+      scene.layers.insert(scene.layers.begin() + index, std::move(layer));
+      sources.insert(place, source);
     }
   }
   if (sources.size() != sources_.size()) {
@@ -157,7 +161,7 @@ bool Program::show(const Scene& scene, const std::vector<ViewedSource>& sources)
   std::vector<std::shared_ptr<ViewedStream>> now;
   for (const ViewedSource& source : sources) {
     const auto known = std::ranges::find_if(
-        before, [&](const auto& stream) { return stream && stream->peer_text() == source.peer_text; });
+        before, [&](const auto& stream) { return stream && local_layers_.is_source_of(*stream, source); });
     now.push_back(known != before.end() ? std::exchange(*known, nullptr) : open(source, sources.size() > 1));
   }
   streams_ = std::move(now);
@@ -167,9 +171,10 @@ bool Program::show(const Scene& scene, const std::vector<ViewedSource>& sources)
   show_arranged();
   for (auto& stream : before) {
     if (stream) {
-      retire(std::move(stream));
+      retire(std::move(stream), "is no longer part of the scene");
     }
   }
+  local_layers_.show(streams_, sources);
   return was_arranged;
 }
 
@@ -203,12 +208,12 @@ void Program::arrange(const InputEvents& input) {
 }
 
 /// Ends a stream that is no longer shown.
-void Program::retire(std::shared_ptr<ViewedStream> stream) {
+void Program::retire(std::shared_ptr<ViewedStream> stream, const std::string& why) {
   stream->stop();
   stream->queue().abandon();
   const ViewerReport last = report({&stream, 1});
   stream->close(stats_json(last));
-  log_.info(stream->peer_text() + " is no longer part of the scene: " + summary(last).front());
+  log_.info(stream->peer_text() + " " + why + ": " + summary(last).front());
   retired_.push_back(std::move(stream));
 }
 
@@ -233,6 +238,7 @@ ExitStatus Program::run() {
       follow_renderer();
       follow_scene_file();
       follow_offers();
+      follow_local_layers();
       say_live_line();
     }
     require_senders();
@@ -247,7 +253,11 @@ bool Program::is_over() const {
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
   return ending_ || interruption_.is_requested() || has_lasted || is_unread() || is_stuck_at_last_frame() ||
-         std::ranges::all_of(streams_, [](const auto& stream) { return stream->is_over(); });
+         std::ranges::all_of(streams_, [this](const auto& stream) { return is_over(*stream); });
+}
+
+bool Program::is_over(const ViewedStream& stream) const {
+  return stream.is_over() && (stream.has_all_frames() || !local_layers_.goes_on(stream));
 }
 
 /// Whether the frames went to a program only, which has left.
@@ -264,7 +274,8 @@ bool Program::is_stuck_at_last_frame() const noexcept {
 }
 
 std::int64_t Program::deadline_ns() const noexcept {
-  std::int64_t deadline_ns = std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns()});
+  std::int64_t deadline_ns =
+      std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns(), local_layers_.deadline_ns()});
   if (options_.common.max_duration_ns != 0) {
     deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
   }
@@ -286,7 +297,7 @@ void Program::require_senders() const {
 /// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
 /// ended without a frame is no error: its sender said so.
 void Program::require_sender(const ViewedStream& stream) const {
-  if (stream.ending() || stream.has_all_frames()) {
+  if (stream.ending() || stream.has_all_frames() || local_layers_.has_failed(stream)) {
     return;
   }
   const std::string about = streams_.size() > 1 ? stream.peer_text() + ": " : "";
@@ -408,6 +419,9 @@ ExitStatus Program::status_of_streams() const {
     if (const auto ending = stream->ending(); ending && *ending != ExitStatus::ok) {
       return *ending;
     }
+    if (local_layers_.has_failed(*stream)) {
+      return ExitStatus::failed;
+    }
   }
   return ExitStatus::ok;
 }
@@ -430,6 +444,7 @@ ExitStatus Program::finish() {
   say_warning();
   save_screenshot();
   attempt([&] { close_streams(); });
+  local_layers_.stop();  // only now, so that no sender ends a stream
   for (const auto& stream : streams_) {
     stream->recorder().finish();
   }
@@ -445,6 +460,7 @@ ExitStatus Program::finish() {
   for (const std::string& line : summary(report(streams_))) {
     log_.info(line);
   }
+  local_layers_.wait();
   const bool has_failed_recording =
       std::ranges::any_of(streams_, [](const auto& stream) { return stream->recorder().has_failed(); });
   return status == ExitStatus::ok && has_failed_recording ? ExitStatus::failed : status;

@@ -11,6 +11,7 @@
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
 #include "viewer/frame_times_file.hpp"
+#include "viewer/local_layers.hpp"
 #include "viewer/options.hpp"
 #include "viewer/renderer.hpp"
 #include "viewer/report.hpp"
@@ -49,7 +50,10 @@ class Program {
   void follow_offers();
   void arrange(const InputEvents& input);
   void show_arranged();
-  void retire(std::shared_ptr<ViewedStream> stream);
+  void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
+  std::shared_ptr<ViewedStream> replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source);
+  void close(ViewedStream& stream);
+  void follow_local_layers();
   void answer(const SurfaceEvents& events);
   void follow_renderer();
   void say_warning();
@@ -57,6 +61,7 @@ class Program {
   void save_screenshot();
   void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool is_over(const ViewedStream& stream) const;
   [[nodiscard]] bool is_unread() const noexcept;
   [[nodiscard]] bool have_all_ended() const noexcept;
   [[nodiscard]] bool is_stuck_at_last_frame() const noexcept;
@@ -88,6 +93,7 @@ class Program {
   std::vector<ViewedSource> sources_;                   // of its layers
   std::vector<std::shared_ptr<ViewedStream>> retired_;  // closed; the drawing thread may still use them
   SceneEditor editor_;  // of the scene that was given; without a window nothing is edited
+  LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;
 

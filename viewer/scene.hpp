@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "gl/blend.hpp"
+#include "viewer/local_source.hpp"
 
 namespace framewire {
 
@@ -60,7 +61,8 @@ struct Pan {
 
 /// One stream in the picture.
 struct SceneLayer {
-  std::string source{};       // as on the command line: "box:5290/orbit"
+  std::string source{};  // as on the command line: "box:5290/orbit"; empty: it is local
+  std::optional<LocalSource> local{};
   std::optional<Box> box{};   // of Layout::free; none: the whole canvas
   std::optional<Box> crop{};  // the part of the picture that is shown, in its own pixels; none: all of it
   Fit fit = Fit::contain;

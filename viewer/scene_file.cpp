@@ -1,9 +1,6 @@
 #include "viewer/scene_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // toml++ 3.3 asserts what a file may break ("[=]"), and then reports that as an error of the file, too. So its
 // assertions are off, as in Debian's library. Compiled here, the sanitizers and the fuzzer see the rest.
@@ -13,19 +10,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::size_t max_scene_bytes = 1 << 20;
 constexpr int max_scene_dots = 4096;  // of which a layer needs nine, in its numbers
 constexpr double max_scene_position = 1e6;
 constexpr double max_crop_pixels = 32768;
@@ -188,15 +182,50 @@ struct LayerDraft {
   std::optional<std::array<double, 2>> at;
   std::optional<std::array<double, 2>> size;
   toml::source_position at_position;
+  std::vector<std::string> options;
+  std::optional<toml::source_position> options_position;  // set: options are given
 };
 
-void read_source(const SceneValue& value, LayerDraft& draft) {
-  constexpr std::string_view what = "HOST[:PORT][/STREAM], as in \"box:5290/orbit\"";
-  draft.layer.source = value.text(what);
-  if (draft.layer.source.empty() || draft.layer.source.size() > max_source_bytes ||
-      printable(draft.layer.source) != draft.layer.source) {
+/// Where relative paths of a scene begin.
+std::string folder_of_scene(const std::string& file) {
+  const auto slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+const std::string& line_of_text(const SceneValue& value, std::string_view what) {
+  const std::string& text = value.text(what);
+  if (text.empty() || text.size() > max_source_bytes || printable(text) != text) {
     value.takes(what);
   }
+  return text;
+}
+
+void read_local(const SceneValue& value, LayerDraft& draft) {
+  constexpr std::string_view what = "what framewire send takes, as in \"film.mkv\" or \"gl:aurora\"";
+  const std::string& source = line_of_text(value, what);
+  value.parsed(what, [&](const std::string& text, std::string_view key) { check_local_source(text, key); });
+  draft.layer.local = LocalSource{.source = source, .folder = folder_of_scene(value.file)};
+}
+
+void read_options(const SceneValue& value, LayerDraft& draft) {
+  constexpr std::string_view what = "an array of words, as in [\"--fps\", \"30\", \"--loop\"]";
+  const auto* words = value.node.as_array();
+  if (words == nullptr) {
+    value.takes(what);
+  }
+  for (const toml::node& word : *words) {
+    draft.options.push_back(line_of_text({value.file, "a word of options", word}, "a word, as in \"--loop\""));
+  }
+  draft.options_position = value.place().position;
+  try {
+    check_sender_options(draft.options, value.key);
+  } catch (const Error& error) {
+    throw error.with_context(value.place().text());
+  }
+}
+
+void read_source(const SceneValue& value, LayerDraft& draft) {
+  draft.layer.source = line_of_text(value, "HOST[:PORT][/STREAM], as in \"box:5290/orbit\"");
 }
 
 void read_at(const SceneValue& value, LayerDraft& draft) {
@@ -213,8 +242,10 @@ void read_crop(const SceneValue& value, LayerDraft& draft) {
   draft.layer.crop = Box{x, y, width, height};
 }
 
-constexpr std::array<SceneKey<LayerDraft>, 9> layer_keys = {
+constexpr std::array<SceneKey<LayerDraft>, 11> layer_keys = {
     {{"source", read_source},
+     {"local", read_local},
+     {"options", read_options},
      {"at", read_at},
      {"size", read_layer_size},
      {"crop", read_crop},
@@ -227,14 +258,28 @@ constexpr std::array<SceneKey<LayerDraft>, 9> layer_keys = {
      {"opacity", [](const SceneValue& value, LayerDraft& draft) { draft.layer.opacity = value.number(0, 1); }},
      {"hidden", [](const SceneValue& value, LayerDraft& draft) { draft.layer.is_hidden = value.flag(); }}}};
 
+/// `begin`: of the layer.
+void complete_source(LayerDraft& draft, const ScenePlace& begin) {
+  if (draft.layer.source.empty() && !draft.layer.local) {
+    begin.fail("this layer has no source; write one as in source = \"box:5290/orbit\" or local = \"film.mkv\"");
+  }
+  if (!draft.layer.source.empty() && draft.layer.local) {
+    begin.fail("this layer has both source and local; leave out one of them");
+  }
+  if (draft.options_position && !draft.layer.local) {
+    ScenePlace{begin.file, *draft.options_position}.fail(
+        "options are for what the viewer sends itself; add local, or leave them out");
+  }
+  if (draft.layer.local) {
+    draft.layer.local->options = std::move(draft.options);
+  }
+}
+
 /// A layer, but for its alpha, which depends on the layout.
 LayerDraft read_layer(const std::string& file, const toml::table& table) {
   LayerDraft draft;
   read_entries(file, table, "a layer", layer_keys, draft);
-  const ScenePlace begin{file, table.source().begin};
-  if (draft.layer.source.empty()) {
-    begin.fail("this layer has no source; write one as in source = \"box:5290/orbit\"");
-  }
+  complete_source(draft, {file, table.source().begin});
   if (draft.at && !draft.size) {
     ScenePlace{file, draft.at_position}.fail("at is given without size; add size = [WIDTH, HEIGHT]");
   }
@@ -445,38 +490,6 @@ Scene parse_scene(std::string_view text, const std::string& name) {
     ScenePlace{name, {1, 1}}.fail("the scene has no layer; begin one with [[layer]]");
   }
   return completed(std::move(draft));
-}
-
-std::string read_scene_text(const std::string& file) {
-  const std::string what = "the scene " + quote(file);
-  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (!opened.valid() || ::fstat(opened.get(), &status) != 0) {
-    throw Error::from_errno("open " + what, errno);
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw Error::failed("cannot read " + what + ": it is no regular file");
-  }
-  std::string text;
-  const auto check_size = [&](std::uint64_t bytes) {
-    if (bytes > max_scene_bytes) {
-      throw Error::failed(
-          fmt::format("cannot read {}: it has more than the {} bytes that a scene takes", what, max_scene_bytes));
-    }
-  };
-  check_size(static_cast<std::uint64_t>(status.st_size));
-  std::array<char, 16384> part{};
-  for (;;) {
-    const ssize_t got = ::read(opened.get(), part.data(), part.size());
-    if (got > 0) {
-      text.append(part.data(), static_cast<std::size_t>(got));
-      check_size(text.size());
-    } else if (got == 0) {
-      return text;
-    } else if (errno != EINTR) {
-      throw Error::from_errno("read " + what, errno);
-    }
-  }
 }
 
 Scene read_scene(const std::string& file) {

@@ -1,12 +1,15 @@
 // Scenes as files: TOML, which docs/scenes.md describes.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "viewer/scene.hpp"
 
 namespace framewire {
+
+constexpr std::size_t max_scene_bytes = 1 << 20;
 
 /// Reads a scene from the text of a file. Any thread. Throws Error (usage) that says where: "NAME:LINE:COLUMN: …", of
 /// characters, counted from 1.

@@ -23,7 +23,8 @@ void ShownStream::follow_facts() {
     return;
   }
   facts_version_ = stream_->facts_version();
-  const SubscriberStatus before = std::exchange(facts_, stream_->facts()).status;
+  const StreamFacts facts_before = std::exchange(facts_, stream_->facts());
+  const SubscriberStatus& before = facts_before.status;
   const SubscriberStatus& now = facts_.status;
   if (now.session_number != before.session_number) {
     cadence_.restart();
@@ -31,7 +32,7 @@ void ShownStream::follow_facts() {
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     layer_.forget_memory();
   }
-  news_.looks_different |= looks_different(before, now);
+  news_.looks_different |= looks_different(before, now) || facts_before.trouble != facts_.trouble;
   if (now.epochs_begun != before.epochs_begun) {
     news_.has_format = true;
     defect_.clear();

@@ -12,6 +12,8 @@ struct StreamFacts {
   std::string peer_text;     // the awaited sender: "box:5290"
   SubscriberStatus status;   // the newest
   std::string lost_message;  // why the last session ended
+  bool is_local = false;     // the viewer runs its sender
+  std::string trouble{};     // why that sender does not send; empty: it does, or begins to
 };
 
 /// Whether the picture of a stream's state looks different: waiting, connected, lost, and the text about it.

@@ -57,6 +57,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, st
       queue_(statistics_, frame_selection(options, options.session.delivery),
              {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
   newest_.peer_text = peer_text_;
+  newest_.is_local = source.local.has_value();
   if (sync != nullptr) {
     queue_.synchronise(*sync);
   }
@@ -169,6 +170,7 @@ void ViewedStream::follow_status() {
   }
   {
     const std::scoped_lock lock(mutex_);
+    newest_.trouble = facts_.trouble;
     facts_ = newest_;
   }
   ++facts_version_;
@@ -187,7 +189,7 @@ void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberSt
                         now.message.starts_with("nothing listens");
   switch (now.state) {
     case SubscriberState::waiting:
-      log_.info(now.message);
+      log_.line(newest_.is_local ? LogLevel::detail : LogLevel::info, now.message);
       break;
     case SubscriberState::connected:
       if (now.session_number != before.session_number) {
@@ -225,14 +227,6 @@ void ViewedStream::confirm_late(std::int64_t now_ns) noexcept {
   }
 }
 
-void ViewedStream::end(ExitStatus status) {
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = status;
-  }
-  listeners_.on_end();
-}
-
 // ---- The drawing thread ----
 
 void ViewedStream::confirm_epoch(std::uint64_t epochs_begun) noexcept {
@@ -248,6 +242,23 @@ void ViewedStream::confirm_epoch(std::uint64_t epochs_begun) noexcept {
 StreamFacts ViewedStream::facts() const {
   const std::scoped_lock lock(mutex_);
   return facts_;
+}
+
+void ViewedStream::set_trouble(const std::string& trouble) {
+  {
+    const std::scoped_lock lock(mutex_);
+    facts_.trouble = trouble;
+  }
+  ++facts_version_;
+  listeners_.on_news();
+}
+
+void ViewedStream::end(ExitStatus status) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = status;
+  }
+  listeners_.on_end();
 }
 
 bool ViewedStream::has_all_frames() const noexcept {

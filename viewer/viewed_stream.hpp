@@ -67,6 +67,10 @@ class ViewedStream {
   // ---- Any thread ----
 
   [[nodiscard]] StreamFacts facts() const;
+  /// As it is now; facts() may be a moment behind.
+  [[nodiscard]] SubscriberStatus status() const { return subscriber_.status(); }
+  /// Where it awaits its sender; 0 if it dials. Constant.
+  [[nodiscard]] std::uint16_t port() const noexcept { return subscriber_.port(); }
   /// Changes with facts(); cheap enough to compare for each frame.
   [[nodiscard]] std::uint64_t facts_version() const noexcept { return facts_version_.load(); }
   [[nodiscard]] SubscriberCounts counts() const { return subscriber_.counts(); }
@@ -77,6 +81,10 @@ class ViewedStream {
   [[nodiscard]] std::optional<ExitStatus> ending() const;
   /// Whether no frame waits and none will come.
   [[nodiscard]] bool is_over() const { return queue_.is_done() || ending(); }
+  /// Sets StreamFacts::trouble.
+  void set_trouble(const std::string& trouble);
+  /// No frame will come: sets ending().
+  void end(ExitStatus status);
 
   // ---- The main thread ----
 
@@ -94,7 +102,6 @@ class ViewedStream {
   void say_status(const SubscriberStatus& before, const SubscriberStatus& now);
   void say_format_warnings(const StreamFormat& format);
   void confirm_late(std::int64_t now_ns) noexcept;
-  void end(ExitStatus status);
 
   const ViewerOptions& options_;
   const std::string peer_text_;

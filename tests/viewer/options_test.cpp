@@ -135,6 +135,24 @@ TEST(Options, TakeEverythingAtOnce) {
   EXPECT_TRUE(options.common.is_verbose);
 }
 
+TEST(Options, ShowLayersOverHosts) {
+  const ViewerOptions options = parse({"--layer", "logo.png", "box", "--layer", "gl:aurora", "other/b", "--insecure"});
+  ASSERT_EQ(options.sources.size(), 4U);
+  EXPECT_EQ(options.sources[0].peer_text, "box:5290");
+  EXPECT_EQ(options.sources[1].peer_text, "other:5290/b");
+  EXPECT_FALSE(options.sources[1].local);
+  EXPECT_EQ(options.sources[2].local, LocalSource{.source = "logo.png"});
+  EXPECT_EQ(options.sources[2].peer_text, "logo.png");
+  EXPECT_FALSE(options.sources[2].subscriber.endpoint.insecure);
+  EXPECT_EQ(options.sources[3].local, LocalSource{.source = "gl:aurora"});
+  ASSERT_EQ(options.scene.layers.size(), 4U);
+  EXPECT_EQ(options.scene.layers[3].local, options.sources[3].local);
+  EXPECT_EQ(parse({"--layer", "gl:"}).sources.size(), 1U) << "the sender on this machine is not awaited then";
+  EXPECT_EQ(parse({"--layer", "gl:", "--listen", "*:7000"}).sources.size(), 2U);
+  expect_refusal({"--layer", "-"}, {"--layer", "standard input"});
+  expect_refusal({"--scene", "a.toml", "--layer", "gl:"}, {"--scene", "a.toml", "--layer"});
+}
+
 TEST(Options, ListenInsteadOfDialling) {
   const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
   EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.dial.has_value());

@@ -154,7 +154,8 @@ TEST(SceneFile, NamesTheKeysWhenOneIsUnknown) {
             "1:1: 'layuot' is no key of a scene; it has layout, canvas, light, wall and layer");
   EXPECT_EQ(
       layer_error("  opaciti = 1"),
-      "3:3: 'opaciti' is no key of a layer; it has source, at, size, crop, fit, blend, alpha, opacity and hidden");
+      "3:3: 'opaciti' is no key of a layer; it has source, local, options, at, size, crop, fit, blend, alpha, opacity "
+      "and hidden");
   EXPECT_EQ(top_error("[wall]\nscreens='2x1'\ncolumn = 1"),
             "3:1: 'column' is no key of a wall; it has screens, screen and bezel");
   EXPECT_EQ(top_error("\"\\u001b[2J\" = 1"),
@@ -226,12 +227,39 @@ TEST(SceneFile, SaysWhatNumbersItTakes) {
 TEST(SceneFile, NeedsSources) {
   const std::string takes = "; it takes HOST[:PORT][/STREAM], as in \"box:5290/orbit\"";
   EXPECT_EQ(scene_error("[[layer]]\nsource = 'a'\n  [[layer]]\nfit = 'fill'"),
-            "3:3: this layer has no source; write one as in source = \"box:5290/orbit\"");
+            "3:3: this layer has no source; write one as in source = \"box:5290/orbit\" or local = \"film.mkv\"");
   EXPECT_EQ(scene_error("[[layer]]\nsource = ''"), "2:10: source is ''" + takes);
   EXPECT_EQ(scene_error("[[layer]]\nsource = 5290"), "2:10: source is 5290" + takes);
   EXPECT_EQ(scene_error("[[layer]]\nsource = \"a\\u0000b\""), "2:10: source is 'a\\x00b'" + takes);
   EXPECT_EQ(scene_error("[[layer]]\nsource = '" + std::string(1025, 'a') + "'"),
             "2:10: source is '" + std::string(80, 'a') + "…'" + takes);
+}
+
+TEST(SceneFile, HasLocalSources) {
+  const Scene scene = parse_scene("[[layer]]\nlocal = 'film.mkv'\noptions = ['--fps', '30', '--loop']", "a/b/c.toml");
+  EXPECT_EQ(scene.layers.at(0).source, "");
+  EXPECT_EQ(scene.layers.at(0).local,
+            (LocalSource{.source = "film.mkv", .options = {"--fps", "30", "--loop"}, .folder = "a/b/"}));
+  EXPECT_EQ(scene_from("[[layer]]\noptions = []\nlocal = 'gl:'").layers.at(0).local, LocalSource{.source = "gl:"});
+  EXPECT_EQ(parse_scene("[[layer]]\nlocal = 'x'", "/c.toml").layers.at(0).local->folder, "/");
+}
+
+TEST(SceneFile, ChecksLocalSources) {
+  const std::string takes = "; it takes what framewire send takes, as in \"film.mkv\" or \"gl:aurora\"";
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = ''"), "2:9: local is ''" + takes);
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = 7"), "2:9: local is 7" + takes);
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = '-'"),
+            "2:9: local is '-', and a layer has no standard input; name a file, a named pipe, a device or a scene");
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = 'x'\nsource = 'a'"),
+            "1:1: this layer has both source and local; leave out one of them");
+  EXPECT_EQ(scene_error("[[layer]]\nsource = 'a'\noptions = []"),
+            "3:11: options are for what the viewer sends itself; add local, or leave them out");
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = 'x'\noptions = '--loop'"),
+            "3:11: options is '--loop'; it takes an array of words, as in [\"--fps\", \"30\", \"--loop\"]");
+  EXPECT_EQ(scene_error("[[layer]]\nlocal = 'x'\noptions = ['--fps', 30]"),
+            "3:21: a word of options is 30; it takes a word, as in \"--loop\"");
+  EXPECT_TRUE(scene_error("[[layer]]\nlocal = 'x'\noptions = ['--listen', '*:1']")
+                  .starts_with("3:11: options has '--listen', which is not for layers; they take --size, --fps, "));
 }
 
 TEST(SceneFile, NeedsLayers) {

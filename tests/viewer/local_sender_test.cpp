@@ -1,0 +1,158 @@
+// The life of a layer's program: its descriptors, its messages, its end, and when it is started again. A shell script
+// takes the place of framewire-send.
+#include "viewer/local_sender.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "tests/base/logs.hpp"
+#include "tests/base/temporary_folder.hpp"
+
+namespace framewire {
+namespace {
+
+class LocalSenderTest : public testing::Test {
+ protected:
+  LocalSender& run(const std::string& script, LocalSource source = {.source = "film.mkv"}) {
+    std::ofstream(folder_.file("send")) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(folder_.file("send"), std::filesystem::perms::owner_all);
+    sender_.emplace(folder_.file("send"), std::move(source), clock_, log_);
+    sender_->start(4711);
+    return *sender_;
+  }
+
+  /// Follows the sender until `is_so`; a test's time limit ends a wait in vain.
+  void follow_until(const std::function<bool()>& is_so) {
+    while (!is_so()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sender_->follow();
+    }
+  }
+  void follow_to_its_end() {
+    follow_until([&] { return sender_->state() != LocalSender::State::running; });
+  }
+  [[nodiscard]] bool has_said(const std::string& text) const { return log_.text().find(text) != std::string::npos; }
+
+  test::TemporaryFolder folder_;
+  test::KeptLog log_{true};
+  VirtualClock clock_;
+  std::optional<LocalSender> sender_;
+};
+
+TEST(RestartDelay, DoublesUpToHalfAMinute) {
+  RestartDelay delay;
+  for (const std::int64_t expected_s : {1, 2, 4, 8, 16, 30, 30}) {
+    EXPECT_EQ(delay.next_ns(0), expected_s * ns_per_s);
+  }
+  EXPECT_EQ(delay.next_ns(30 * ns_per_s), 30 * ns_per_s);
+  EXPECT_EQ(delay.next_ns(31 * ns_per_s), ns_per_s) << "it has worked for a while";
+  EXPECT_EQ(delay.next_ns(0), 2 * ns_per_s);
+}
+
+TEST_F(LocalSenderTest, IsToldItsSourceInItsFolder) {
+  std::filesystem::create_directory(folder_.file("scenes"));
+  run("echo \"$PWD: $@\" >&2", {.source = "film.mkv", .options = {"--loop"}, .folder = folder_.file("scenes/")});
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), LocalSender::State::ended);
+  EXPECT_TRUE(has_said("film.mkv: " + std::filesystem::canonical(folder_.path()).string() +
+                       "/scenes: --loop --to 127.0.0.1:4711 -- film.mkv"))
+      << log_.text();
+}
+
+TEST_F(LocalSenderTest, InheritsNothingButStandardStreams) {
+  const FileDescriptor open_to_all(::open("/dev/zero", O_RDONLY));  // without O_CLOEXEC
+  ASSERT_TRUE(open_to_all.valid());
+  run("readlink /proc/$$/fd/* >&2; true");
+  follow_to_its_end();
+  std::istringstream lines(log_.text());
+  std::set<std::string> pipes;  // the shell has its output twice
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_pipe = line.find("pipe:") != std::string::npos;
+    if (is_pipe) {
+      pipes.insert(line);
+    }
+    EXPECT_TRUE(is_pipe || line == "film.mkv: /dev/null" || line == "film.mkv: " + folder_.file("send")) << line;
+  }
+  EXPECT_EQ(pipes.size(), 1U) << log_.text();
+}
+
+TEST_F(LocalSenderTest, SaysWhyItFailed) {
+  run("echo 'stream film' >&2; echo 'framewire-send: cannot open it' >&2; echo ' line 2' >&2; exit 1");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+  EXPECT_EQ(sender_->reason(), "cannot open it");
+  EXPECT_TRUE(has_said("film.mkv: cannot open it (the viewer starts it again)")) << log_.text();
+  EXPECT_FALSE(sender_->is_due());
+  clock_.advance_to_ns(ns_per_s);
+  EXPECT_TRUE(sender_->is_due());
+}
+
+TEST_F(LocalSenderTest, SaysWhatItCanOfAProgramThatDoesNot) {
+  run("printf 'only a part' >&2; exit 1");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->reason(), "only a part");
+  run("exit 4");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->reason(), "framewire-send ended with status 4");
+  run("kill -9 $$");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->reason(), "framewire-send was ended by signal 9 (Killed)");
+  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+}
+
+TEST_F(LocalSenderTest, IsNotStartedAgainIfItsOptionsAreWrong) {
+  run("echo 'framewire-send: --fps is 0' >&2; exit 2");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), LocalSender::State::refused);
+  clock_.advance_to_ns(1000 * ns_per_s);
+  EXPECT_FALSE(sender_->is_due());
+}
+
+TEST_F(LocalSenderTest, ThatCannotBeStartedIsTriedAgain) {
+  sender_.emplace(folder_.file("none"), LocalSource{.source = "film.mkv"}, clock_, log_);
+  sender_->start(4711);
+  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+  EXPECT_TRUE(has_said("none: No such file or directory")) << log_.text();
+  clock_.advance_to_ns(ns_per_s);
+  EXPECT_TRUE(sender_->is_due());
+}
+
+TEST_F(LocalSenderTest, EndsWhenItIsAskedTo) {
+  run("trap 'exit 0' TERM; echo ready >&2; while :; do sleep 0.01; done");
+  follow_until([&] { return has_said("ready"); });
+  sender_->stop();
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), LocalSender::State::ended);
+}
+
+TEST_F(LocalSenderTest, IsKilledIfItDoesNotEnd) {
+  run("trap '' TERM; echo ready >&2; while :; do sleep 0.01; done");
+  follow_until([&] { return has_said("ready"); });
+  sender_->stop();
+  sender_->follow();
+  EXPECT_EQ(sender_->state(), LocalSender::State::running);
+  clock_.advance_to_ns(2 * ns_per_s);
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), LocalSender::State::ended) << "nobody complains";
+  EXPECT_FALSE(has_said("signal"));
+}
+
+/// One that says much neither fills the memory nor holds the viewer.
+TEST_F(LocalSenderTest, IsReadInLines) {
+  run("head -c 300000 /dev/zero | tr '\\0' x >&2; echo >&2; printf 'a\\033b\\n' >&2; exit 1");
+  follow_to_its_end();
+  EXPECT_EQ(sender_->reason(), "a\\x1bb");
+}
+
+}  // namespace
+}  // namespace framewire

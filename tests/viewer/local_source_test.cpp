@@ -1,0 +1,86 @@
+// What a layer's framewire-send is told, and what a user may add to it.
+#include "viewer/local_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "transport/session/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string refusal_of_options(const Words& options) {
+  try {
+    check_sender_options(options, "options");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LocalSource, IsSentToThePortWhereTheViewerListens) {
+  EXPECT_EQ(sender_command("/bin/send", {.source = "-film.mkv", .options = {"--fps", "30"}}, 4711),
+            (Words{"/bin/send", "--fps", "30", "--to", "127.0.0.1:4711", "--", "-film.mkv"}));
+}
+
+TEST(LocalSource, TakesOptionsAboutTheSource) {
+  for (const Words& good : {Words{}, Words{"--loop"}, Words{"--fps", "30", "--loop", "--size=64x36"},
+                            Words{"-f", "v4l2", "--input-option", "framerate=30"}, Words{"--start", "--loop"}}) {
+    EXPECT_EQ(refusal_of_options(good), "");
+  }
+}
+
+TEST(LocalSource, TakesNoOptionsAboutPeersOrFiles) {
+  for (const char* wrong :
+       {"--listen", "--to", "--listen=*:5290", "--key", "--insecure", "--encrypt", "--transport", "--viewers",
+        "--allow-pull", "--stats", "--name", "--help", "--", "-", "another.mkv", "", "-fv4l2", "--loop=1", "--siz"}) {
+    const std::string message = refusal_of_options({wrong, "x"});
+    EXPECT_NE(message.find("options has '" + std::string(wrong) + "', which is not for layers"), std::string::npos)
+        << message;
+  }
+  EXPECT_EQ(refusal_of_options({"--loop", "--fps"}), "options has --fps without a value; write it as the next word");
+  EXPECT_EQ(refusal_of_options({"--fps", ""}), "options has --fps without a value; write it as the next word");
+}
+
+TEST(LocalSource, IsNotStandardInput) {
+  EXPECT_THROW(check_local_source("-", "--layer"), Error);
+  EXPECT_NO_THROW(check_local_source("film.mkv", "--layer"));
+}
+
+/// What is said about senders on other machines must not open the port of this one.
+TEST(LocalSource, IsTakenOnlyFromThisUserOnThisMachine) {
+  SubscriberOptions session;
+  session.endpoint.dial = HostPort{"box", 5290};
+  session.endpoint.insecure = true;
+  session.endpoint.encrypt = true;
+  session.endpoint.key_file = "key";
+  session.endpoint.allowed_links = {LinkKind::tcp};
+  session.endpoint.pull_interval_ns = 1;
+  session.endpoint.peer_timeout_ns = 7;
+  session.delivery = Delivery::latest;
+  session.retry_ns = 0;
+  session.confirms_epochs = true;
+  const SubscriberOptions local = local_session(session);
+  EXPECT_FALSE(local.endpoint.dial);
+  ASSERT_TRUE(local.endpoint.listen);
+  EXPECT_EQ(local.endpoint.listen->host, "127.0.0.1");
+  EXPECT_EQ(local.endpoint.listen->port, 0);
+  EXPECT_FALSE(local.endpoint.insecure);
+  EXPECT_FALSE(local.endpoint.encrypt);
+  EXPECT_FALSE(local.endpoint.key_file);
+  EXPECT_EQ(local.endpoint.allowed_links, links_best_first());
+  EXPECT_EQ(local.endpoint.pull_interval_ns, 0);
+  EXPECT_EQ(local.endpoint.peer_timeout_ns, 7);
+  EXPECT_FALSE(local.delivery);
+  EXPECT_LT(local.retry_ns, 0);
+  EXPECT_TRUE(local.confirms_epochs);
+}
+
+}  // namespace
+}  // namespace framewire

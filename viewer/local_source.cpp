@@ -1,0 +1,106 @@
+#include "viewer/local_source.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "transport/session/subscriber.hpp"
+#include "viewer/options.hpp"
+
+namespace framewire {
+
+namespace {
+
+struct SenderOption {
+  std::string_view name;
+  bool has_value;
+};
+
+/// A list of what is allowed, so that a new option of framewire-send about its peers is refused, too.
+constexpr std::array<SenderOption, 16> sender_options = {{{"--size", true},
+                                                          {"--fps", true},
+                                                          {"--pix-fmt", true},
+                                                          {"--loop", false},
+                                                          {"--no-pace", false},
+                                                          {"--start", true},
+                                                          {"--frames", true},
+                                                          {"--duration", true},
+                                                          {"--delivery", true},
+                                                          {"--slots", true},
+                                                          {"--slices", true},
+                                                          {"--memory", true},
+                                                          {"--retry", true},
+                                                          {"--input-format", true},
+                                                          {"--input-option", true},
+                                                          {"-f", true}}};
+
+std::string sender_option_names() {
+  std::string names;
+  for (const SenderOption& option : sender_options) {
+    names += (names.empty() ? "" : ", ") + std::string(option.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void check_local_source(const std::string& source, std::string_view what) {
+  if (source == "-") {
+    throw Error::usage(std::string(what) +
+                       " is '-', and a layer has no standard input; name a file, a named pipe, a device or a scene");
+  }
+}
+
+void check_sender_options(const std::vector<std::string>& options, std::string_view what) {
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& word = options[i];
+    const auto equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    const auto known = std::ranges::find(sender_options, std::string_view(word).substr(0, equals), &SenderOption::name);
+    if (known == sender_options.end() || (!known->has_value && equals != std::string::npos)) {
+      throw Error::usage(std::string(what) + " has " + quote(word) + ", which is not for layers; they take " +
+                         sender_option_names());
+    }
+    if (!known->has_value || equals != std::string::npos) {
+      continue;
+    }
+    if (++i == options.size() || options[i].empty()) {
+      throw Error::usage(std::string(what) + " has " + word + " without a value; write it as the next word");
+    }
+  }
+}
+
+SubscriberOptions local_session(const SubscriberOptions& session) {
+  SubscriberOptions local = session;
+  local.endpoint = {};
+  local.endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
+  local.endpoint.peer_timeout_ns = session.endpoint.peer_timeout_ns;
+  local.stream.clear();
+  local.delivery.reset();
+  local.retry_ns = -1;
+  return local;
+}
+
+ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session) {
+  return {.subscriber = local_session(session), .peer_text = local.source, .local = local};
+}
+
+std::string sender_program() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  const std::string_view own(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string beside = std::string(own.substr(0, own.rfind('/') + 1)) + "framewire-send";
+  return ::access(beside.c_str(), X_OK) == 0 ? beside : "framewire-send";
+}
+
+std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port) {
+  std::vector<std::string> words{program};
+  words.insert(words.end(), source.options.begin(), source.options.end());
+  words.insert(words.end(), {"--to", "127.0.0.1:" + std::to_string(port), "--", source.source});
+  return words;
+}
+
+}  // namespace framewire

@@ -1,0 +1,41 @@
+// What the viewer shows without somebody else's sender: its own program sends it, over the local link.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framewire {
+
+struct SubscriberOptions;
+struct ViewedSource;
+
+/// A value.
+struct LocalSource {
+  std::string source{};                // as framewire-send takes it
+  std::vector<std::string> options{};  // more words for framewire-send
+  std::string folder{};                // where relative paths begin; empty: in the working directory
+  bool operator==(const LocalSource&) const = default;
+};
+
+/// Both throw Error (usage) that calls the value `what`. Standard input is the viewer's.
+void check_local_source(const std::string& source, std::string_view what);
+/// Only what is about the source: framewire-send gets everything else from the viewer.
+void check_sender_options(const std::vector<std::string>& options, std::string_view what);
+
+/// A listener for the sender of a local source: on a free port of this machine that takes only this user, and without
+/// what `session` says about other machines. Who listens knows the port before the sender starts, and keeps it when
+/// the sender starts again.
+SubscriberOptions local_session(const SubscriberOptions& session);
+
+/// How the viewer sees it, with local_session().
+ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session);
+
+/// framewire-send beside this program, or else in PATH.
+std::string sender_program();
+
+/// The command that sends `source` to a viewer that listens on `port`.
+std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port);
+
+}  // namespace framewire
