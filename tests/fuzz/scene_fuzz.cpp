@@ -20,12 +20,28 @@ std::string in_file(Size size) {
   return '"' + std::to_string(size.width) + 'x' + std::to_string(size.height) + "\"\n";
 }
 
-std::string in_file(const SceneLayer& layer) {
-  std::string text = "[[layer]]\nsource = \"";
-  for (const char character : layer.source) {
+std::string in_file(const std::string& words) {
+  std::string text = "\"";
+  for (const char character : words) {
     text += character == '"' || character == '\\' ? std::string("\\") + character : std::string(1, character);
   }
-  text += "\"\nopacity = " + in_file(layer.opacity) + "\nhidden = " + (layer.is_hidden ? "true" : "false");
+  return text + '"';
+}
+
+std::string source_in_file(const SceneLayer& layer) {
+  if (!layer.local) {
+    return "source = " + in_file(layer.source);
+  }
+  std::string text = "local = " + in_file(layer.local->source) + "\noptions = [";
+  for (const std::string& option : layer.local->options) {
+    text += in_file(option) + ", ";
+  }
+  return text + ']';
+}
+
+std::string in_file(const SceneLayer& layer) {
+  std::string text = "[[layer]]\n" + source_in_file(layer);
+  text += "\nopacity = " + in_file(layer.opacity) + "\nhidden = " + (layer.is_hidden ? "true" : "false");
   text += "\nfit = '" + std::string(name(layer.fit)) + "'\nblend = '" + std::string(name(layer.blend)) +
           "'\nalpha = '" + std::string(name(layer.alpha)) + "'\n";
   if (const auto& box = layer.box) {
@@ -84,8 +100,8 @@ void check_scene(std::string_view text, Size surface, Size frame) {
     require(!scene.layers.empty() && scene.layers.size() <= max_scene_layers, "a scene has 1 to 64 layers");
     for (const SceneLayer& layer : scene.layers) {
       require(layer.opacity >= 0 && layer.opacity <= 1, "an opacity is from 0 to 1");
-      require(!layer.source.empty(), "a layer has a source");
-      require_printable(layer.source);
+      require(layer.source.empty() == layer.local.has_value(), "a layer has one source");
+      require_printable(layer.local ? layer.local->source : layer.source);
     }
     require(parse_scene(in_file(scene), "scene.toml") == scene, "a scene comes back as it went");
     check_layout(scene, surface, frame);
@@ -106,6 +122,7 @@ std::vector<std::string> seeds() {
               "blend = 'screen', alpha = 'premultiplied', fit = 'cover', hidden = true }]\n",
           sizes + "wall.screens = '2x1'\n" + layer + "\"fit\" = 'fill'\nat = [\n0,\n1e3, # x\n]\nsize = [0x10, 1_0]\n",
           sizes + layer + "opacity = 1979-05-27T07:32:00Z\n",
+          sizes + "[[layer]]\nlocal = \"film.mkv\"\noptions = [\"--fps\", \"30\", \"--loop\"]\n",
           sizes + layer + "opacity = nan\nat = [[inf]]\n"};
 }
 
