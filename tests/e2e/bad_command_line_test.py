@@ -55,7 +55,7 @@ COMMAND_LINES = [
     (SEND, ["pattern", "gl:", "--to", "localhost"], harness.USAGE, ["--to", "2 were given", "sender for each"]),
     (SEND, ["-", "--loop"], harness.USAGE, ["--loop", "standard input"]),
     (VIEW, ["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
-    (VIEW, ["one", "two"], harness.USAGE, ["'one', 'two'"]),
+    (VIEW, ["one", "--layer", "-"], harness.USAGE, ["--layer is '-'", "standard input"]),
     (VIEW, ["localhost/"], harness.USAGE, ["'localhost/'", "HOST/STREAM"]),
     (VIEW, ["*:5290"], harness.USAGE, [r"'\*:5290'", "--listen"]),
     (VIEW, ["localhost:http"], harness.USAGE, ["'localhost:http'"]),
