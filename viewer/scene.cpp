@@ -93,7 +93,9 @@ bool read_screen(std::string_view text, Wall& wall) {
 
 bool is_one_picture(const Scene& scene) {
   return scene.layers.size() == 1 && !scene.wall && !scene.canvas &&
-         scene.layers[0] == SceneLayer{.source = scene.layers[0].source, .one_to_one = scene.layers[0].one_to_one};
+         scene.layers[0] == SceneLayer{.source = scene.layers[0].source,
+                                       .local = scene.layers[0].local,
+                                       .one_to_one = scene.layers[0].one_to_one};
 }
 
 std::string_view name(Layout layout) noexcept {
