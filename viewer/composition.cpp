@@ -47,6 +47,20 @@ bool needs_status(const ComposedStream& stream) noexcept {
          !stream.facts->trouble.empty();
 }
 
+bool overlaps_most_of(const PictureRectangle& other, const PictureRectangle& box) noexcept {
+  const int width = std::min(other.x + other.width, box.x + box.width) - std::max(other.x, box.x);
+  const int height = std::min(other.y + other.height, box.y + box.height) - std::max(other.y, box.y);
+  return width > 0 && height > 0 && 2 * std::int64_t{width} * height > std::int64_t{other.width} * other.height;
+}
+
+StatusScreen status_of(const ComposedStream& stream) {
+  if (!stream.defect.empty()) {
+    return {stream.facts->peer_text, std::string(stream.defect)};
+  }
+  const bool is_waiting = !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
+  return is_waiting ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
+}
+
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
   return facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1};
 }
@@ -96,6 +110,9 @@ PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index,
 
 void Composition::prepare(Size surface, Streams streams, std::size_t index) {
   Layer& layer = *streams[index].layer;
+  if (layer.has_picture()) {
+    return;
+  }
   const StreamFormat& format = *streams[index].facts->status.format;
   lay_out_for(surface);
   const PictureRectangle picture =
@@ -119,7 +136,7 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || std::ranges::any_of(streams, needs_status);
+  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || has_status(streams);
   if (is_direct_) {
     draw_directly(target, streams[0], now_ns);
   } else {
@@ -159,9 +176,25 @@ void Composition::compose(const Target& target, Streams streams, bool has_overla
 
 // ---- What is over the pictures ----
 
+/// Whether a stream's status is to be seen.
+bool Composition::has_status(Streams streams) const noexcept {
+  for (std::size_t i = 0; i < streams.size() && i < boxes_.size(); ++i) {
+    if (needs_status(streams[i]) && boxes_[i].width > 0 && boxes_[i].height > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
+  int notes = 0;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (needs_status(streams[i])) {
+    if (!needs_status(streams[i]) || boxes_[i].width <= 0 || boxes_[i].height <= 0) {
+      continue;
+    }
+    if (hides_others(streams, i)) {
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes++}, status_of(streams[i]));
+    } else {
       draw_status(surface, streams[i], boxes_[i], now_ns);
     }
   }
@@ -171,6 +204,16 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
   if (panel_.is_shown()) {
     draw_panel(surface, streams[selection_.layer], now_ns);
   }
+}
+
+/// Whether a layer's status would hide what another layer shows.
+bool Composition::hides_others(Streams streams, std::size_t index) const noexcept {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (i != index && streams[i].layer->has_picture() && overlaps_most_of(boxes_[i], boxes_[index])) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Composition::draw_selection(Size surface, const ComposedStream& stream) const {
@@ -188,13 +231,9 @@ void Composition::draw_status(Size surface, const ComposedStream& stream, const 
                               std::int64_t now_ns) const {
   const PictureRectangle everything{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)};
   const StatusPlace place{.box = is_direct_ ? everything : box, .has_background = is_direct_};
-  if (!stream.defect.empty()) {
-    draw_lost_banner(overlay_, place, {stream.facts->peer_text, std::string(stream.defect)}, now_ns);
-  } else if (!stream.layer->has_picture()) {
-    draw_waiting_picture(overlay_, place, waiting_screen(*stream.facts), now_ns);
-  } else {
-    draw_lost_banner(overlay_, place, lost_screen(*stream.facts), now_ns);
-  }
+  const bool is_waiting =
+      stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
+  (is_waiting ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);
 }
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
@@ -209,7 +248,7 @@ void Composition::draw_panel(Size surface, const ComposedStream& stream, std::in
 }
 
 std::int64_t Composition::step_ns(Streams streams) const noexcept {
-  if (std::ranges::any_of(streams, needs_status)) {
+  if (has_status(streams)) {
     return status_step_ns;
   }
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;

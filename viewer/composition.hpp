@@ -69,6 +69,8 @@ class Composition {
   void lay_out_for(Size surface);
   void draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns);
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
+  [[nodiscard]] bool has_status(Streams streams) const noexcept;
+  [[nodiscard]] bool hides_others(Streams streams, std::size_t index) const noexcept;
   void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
   void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
   void draw_selection(Size surface, const ComposedStream& stream) const;

@@ -44,10 +44,10 @@ bool is_blended_alike(const SceneLayer& a, const SceneLayer& b) noexcept {
 }
 
 /// Whether a layer can be drawn on the canvas as it is: what is below it does not matter, and nothing is over it.
-bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index) {
+bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index, const PictureRectangle& everything) {
   const PlacedLayer& placed = layers[index];
   const bool covers = placed.how.blend == Blend::over && placed.how.opacity >= 1 && placed.how.alpha == Alpha::opaque;
-  if (!covers || placed.at.picture != placed.at.visible) {
+  if (!covers || intersection(placed.at.picture, everything) != placed.at.visible) {
     return false;
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -65,18 +65,24 @@ Rectangle Compositor::to_gl(const PictureRectangle& rectangle) const noexcept {
           rectangle.height};
 }
 
-void Compositor::compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light,
+void Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, bool blends_linear_light,
                          std::int64_t now_ns) {
+  const PictureRectangle everything{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)};
+  layers_.assign(all_layers.begin(), all_layers.end());
+  for (PlacedLayer& placed : layers_) {
+    placed.at.visible = intersection(placed.at.visible, everything);
+  }
+  const std::span<const PlacedLayer> layers = layers_;
   damage_.clear();
   if (follow_scene(surface, layers, blends_linear_light)) {
     find_damage(layers, now_ns);
   } else {
-    damage_.push_back({0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+    damage_.push_back(everything);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     kept_[i].placed = layers[i];
     kept_[i].version = layers[i].layer->version();
-    kept_[i].is_direct = can_be_direct(layers, i);
+    kept_[i].is_direct = can_be_direct(layers, i, everything);
   }
   for (const PictureRectangle& part : damage_) {
     compose_part(part, now_ns);

@@ -37,9 +37,6 @@ class Compositor {
   /// last call, or `everything`.
   void show(GLuint target, bool everything);
 
-  /// The next compose() composes everything.
-  void forget() noexcept { kept_.clear(); }
-
  private:
   /// A layer as it was composed the last time.
   struct Kept {
@@ -63,6 +60,7 @@ class Compositor {
   Size size_;
   bool blends_linear_light_ = false;
   std::vector<Kept> kept_;
+  std::vector<PlacedLayer> layers_;        // with what is seen on the surface
   std::vector<PictureRectangle> damage_;   // disjoint; since the last compose()
   std::vector<PictureRectangle> unshown_;  // since the last show()
 };

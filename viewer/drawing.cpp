@@ -119,12 +119,18 @@ Quality Drawing::quality() const noexcept {
              : Quality::fast;
 }
 
-std::string Drawing::take_warning() {
-  std::string warning = std::exchange(warning_, {});
-  for (auto stream = streams_.begin(); warning.empty() && stream != streams_.end(); ++stream) {
-    warning = (*stream)->take_warning();
+std::vector<std::string> Drawing::take_warnings() {
+  std::vector<std::string> warnings = std::exchange(warnings_, {});
+  const auto add = [&](std::string warning) {
+    if (!warning.empty()) {
+      warnings.push_back(std::move(warning));
+    }
+  };
+  for (const auto& stream : streams_) {
+    add(stream->take_warning());
   }
-  return warning.empty() ? painters_.take_warning() : warning;
+  add(painters_.take_warning());
+  return warnings;
 }
 
 // ---- Following the streams ----
@@ -153,12 +159,30 @@ void Drawing::prepare_for_format(std::size_t index) {
   const auto& format = streams_[index]->facts().status.format;
   if (format && format->layout.format != PixelFormat::bytes && !draws_nothing()) {
     surface_.begin();
-    composition_.prepare(surface_.size(), composed(), index);
+    prepare(index);
     if (surface_.may_be_visible() && composition_.draws_directly()) {
       schedule_.request();  // over what that drew
     }
   }
   streams_[index]->confirm_format();
+}
+
+/// One of several streams that cannot be drawn leaves the others alone.
+void Drawing::prepare(std::size_t index) {
+  try {
+    composition_.prepare(surface_.size(), composed(), index);
+  } catch (const Error& error) {
+    if (streams_.size() == 1 || find_gl_loss()) {
+      throw;
+    }
+    give_up(*streams_[index], error.what());
+  }
+}
+
+void Drawing::give_up(ShownStream& stream, const std::string& reason) {
+  stream.set_defect(reason);
+  warnings_.push_back(stream.facts().peer_text + ": " + reason);
+  schedule_.request();
 }
 
 Composition::Streams Drawing::composed() {
@@ -269,9 +293,7 @@ void Drawing::upload(ShownStream& stream) {
     throw Error::failed(reason);
   }
   stream.settle();
-  stream.set_defect(reason);
-  warning_ = stream.facts().peer_text + ": " + reason;
-  schedule_.request();
+  give_up(stream, reason);
 }
 
 // ---- Pictures without a new frame ----

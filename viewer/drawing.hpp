@@ -61,7 +61,7 @@ class Drawing {
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
   /// What the user should know of the drawing, each once; else empty.
-  std::string take_warning();
+  std::vector<std::string> take_warnings();
   /// How the last picture was drawn: well, if any of it was.
   [[nodiscard]] Quality quality() const noexcept;
   /// How the last frame was uploaded.
@@ -77,6 +77,8 @@ class Drawing {
   void upload(ShownStream& stream);
   void redraw();
   void prepare_for_format(std::size_t index);
+  void prepare(std::size_t index);
+  void give_up(ShownStream& stream, const std::string& reason);
   void warm_up();
   void draw_picture(bool is_capture);
   std::optional<Surface::Presented> present();
@@ -104,7 +106,8 @@ class Drawing {
   std::int64_t refresh_period_ns_ = 0;
   std::int64_t drawn_ns_ = 0;  // when the last picture was presented; 0: never
   UploadMethod upload_method_;
-  std::string warning_;
+  std::vector<std::string> warnings_;
+  std::size_t streams_so_far_ = 0;
   bool is_warm_ = false;
   std::optional<std::string> gpu_loss_;  // set: drawing is no longer possible
 };

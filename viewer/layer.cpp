@@ -172,13 +172,16 @@ void Layer::draw_texture(const Rectangle& target, Size framebuffer, std::int64_t
   }
   const Painters::Picture picture{.frame = texture_.painted(), .format = format_, .colour = colour_};
   const bool is_opaque = alpha == Alpha::opaque || !has_alpha(format_);
-  const bool is_good = is_opaque && painters_.draws_well(wanted_quality_, colour_);
+  const bool is_good = is_opaque && !cannot_be_drawn_well_ && painters_.draws_well(wanted_quality_, colour_);
   const bool is_calm =
       follow_size({static_cast<std::uint32_t>(target.width), static_cast<std::uint32_t>(target.height)}, now_ns);
   is_provisional_ = is_good && !is_calm && !is_hdr(colour_);
-  if (is_good && !is_provisional_ && painters_.draw_well(picture, target, framebuffer, wanted_quality_)) {
-    drawn_quality_ = Quality::good;
-    return;
+  if (is_good && !is_provisional_) {
+    if (painters_.draw_well(picture, target, framebuffer, wanted_quality_)) {
+      drawn_quality_ = Quality::good;
+      return;
+    }
+    cannot_be_drawn_well_ = true;
   }
   drawn_quality_ = Quality::fast;
   painters_.draw_fast(picture, target, alpha);

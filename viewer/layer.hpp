@@ -109,6 +109,7 @@ class Layer {
   PixelFormat format_ = PixelFormat::bytes;  // of the texture
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;
+  bool cannot_be_drawn_well_ = false;
   bool is_provisional_ = false;
   std::optional<Size> calm_size_;  // the picture is drawn well in this size
   Size next_size_;                 // it is to have this size since size_changed_ns_

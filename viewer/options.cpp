@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "transport/address.hpp"
 #include "viewer/keys.hpp"
+#include "viewer/offered_streams.hpp"
 #include "viewer/scene_file.hpp"
 
 namespace framewire {
@@ -251,23 +252,21 @@ std::optional<Layout> command_line_layout_from_name(std::string_view word) noexc
   return layout == Layout::free ? std::nullopt : layout;
 }
 
-void read_layout(const RawOptions& raw, Scene& scene) {
+LayersOver read_layout(const RawOptions& raw, Scene& scene) {
   scene.layout = read_word(raw.layout, "--layout", command_line_layout_from_name,
                            command_line_layouts(", ", " or ") + "; for boxes of your own write a file for --scene")
                      .value_or(Layout::grid);
-  const auto blend = read_word(raw.blend, "--blend", blend_from_name, blend_names());
-  const auto alpha = read_word(raw.alpha, "--alpha", alpha_from_name, alpha_names());
-  if ((blend || alpha) && scene.layout != Layout::overlay) {
+  const LayersOver over{.blend = read_word(raw.blend, "--blend", blend_from_name, blend_names()),
+                        .alpha = read_word(raw.alpha, "--alpha", alpha_from_name, alpha_names())};
+  if ((over.blend || over.alpha) && scene.layout != Layout::overlay) {
     throw Error::usage("--blend and --alpha are for streams that lie over others; add --layout overlay");
   }
-  for (std::size_t i = 1; i < scene.layers.size(); ++i) {
-    scene.layers[i].blend = blend.value_or(Blend::over);
-    scene.layers[i].alpha = alpha.value_or(usual_alpha(scene.layout, i, scene.layers[i].blend));
-  }
+  blend_over_first(scene, over);
   if (!raw.light.empty() && raw.light != "coded" && raw.light != "linear") {
     throw Error::usage("--light is " + quote(raw.light) + "; it takes coded or linear");
   }
   scene.blends_linear_light = raw.light == "linear";
+  return over;
 }
 
 std::optional<Wall> read_wall(const RawOptions& raw) {
@@ -288,7 +287,7 @@ void read_scene_options(const RawOptions& raw, ViewerOptions& options) {
   options.wall = read_wall(raw);
   if (raw.scene.empty()) {
     read_sources(raw, options);
-    read_layout(raw, options.scene);
+    options.layers_over = read_layout(raw, options.scene);
   } else {
     if (!raw.hosts.empty() || !raw.layers.empty() || !raw.listen.empty()) {
       throw Error::usage(
@@ -458,13 +457,6 @@ std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions
     sources.push_back(layer.local ? source_of(*layer.local, session) : parse_source(layer.source, session, "source"));
   }
   return sources;
-}
-
-ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream) {
-  ViewedSource source = sender;
-  source.subscriber.stream = stream;
-  source.peer_text += "/" + stream;
-  return source;
 }
 
 ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what) {

@@ -19,22 +19,27 @@ struct ViewedSource {
   SubscriberOptions subscriber;
   std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"; "logo.png" of a local source
   std::optional<LocalSource> local{};
+  bool is_offered = false;  // nobody named it: its sender offers it
 };
 
 /// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).
 std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session);
 
-/// Another stream of the same sender.
-ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream);
-
 /// Reads HOST[:PORT][/STREAM]; the rest is that of `session`. Throws Error (usage) that calls the text `what`.
 ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what);
+
+/// How the layers over the first one are blended; what is not given is as usual.
+struct LayersOver {
+  std::optional<Blend> blend{};
+  std::optional<Alpha> alpha{};
+};
 
 struct ViewerOptions {
   CommonOptions common;       // --frames counts received frames of each stream; --duration starts with the program
   SubscriberOptions session;  // of every stream, without its sender
   std::vector<ViewedSource> sources;  // of the scene's layers, in their order
   Scene scene;
+  LayersOver layers_over;                 // has been applied to the scene
   std::optional<std::string> scene_file;  // followed while the viewer runs
   std::optional<Wall> wall;               // in place of the scene's
   WaitMode wait = WaitMode::adaptive;     // for frames

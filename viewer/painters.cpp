@@ -49,7 +49,7 @@ bool Painters::draw_well(const Picture& picture, const Rectangle& target, Size f
     if (wanted == Quality::good) {
       throw Error::failed(std::string(error.what()) + "; take --quality fast");
     }
-    has_good_failed_ = true;
+    has_good_failed_ = has_good_failed_ || !good_;
     warning_ = std::string(error.what()) + "; pictures are drawn in fast quality, and colours as they are coded";
   }
   return false;

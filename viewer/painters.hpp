@@ -37,8 +37,8 @@ class Painters {
   /// Whether pictures of this colour are drawn well. No `wanted`: if a GPU draws.
   [[nodiscard]] bool draws_well(std::optional<Quality> wanted, const Colour& colour) const noexcept;
 
-  /// Draws well, and opaque, if that is possible. Returns whether it was: else nothing is drawn, and no picture is
-  /// drawn well from now on; take_warning() has the reason. Throws ShaderError, and Error (failed) if good quality was
+  /// Draws well, and opaque, if that is possible. Returns whether it was: else nothing is drawn, and take_warning()
+  /// has the reason; do not try this stream again. Throws ShaderError, and Error (failed) if good quality was
   /// `wanted` or the GPU is lost.
   bool draw_well(const Picture& picture, const Rectangle& target, Size framebuffer, std::optional<Quality> wanted);
   /// Throws ShaderError.
@@ -56,7 +56,7 @@ class Painters {
   const bool is_software_;
   FramePainter fast_;
   std::unique_ptr<PlaceboPainter> good_;  // made when it is needed first
-  bool has_good_failed_ = false;
+  bool has_good_failed_ = false;          // libplacebo does not work here at all
   std::string warning_;
 };
 

@@ -13,8 +13,6 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t live_line_period_ns = ns_per_s;
-/// How often the scene's file is looked at.
-constexpr std::int64_t scene_poll_ns = 250 * ns_per_ms;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
 /// Without a window, the first picture without a frame is drawn only if no frame comes within this time.
 constexpr std::int64_t first_draw_delay_ns = 300 * ns_per_ms;
@@ -42,13 +40,6 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
-Scene with_wall(Scene scene, const std::optional<Wall>& wall) {
-  if (wall) {
-    scene.wall = wall;
-  }
-  return scene;
-}
-
 }  // namespace
 
 Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log)
@@ -62,7 +53,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       started_ns_(clock_.now_ns()),
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
-      editor_(with_wall(options_.scene, options_.wall)),
+      editor_(with_wall(options_.scene)),
       local_layers_(clock_, log_, sender_program()) {
   const auto wake_main = [this] { surface_->wake(); };
   renderer_.emplace(*surface_, frame_times_, clock_,
@@ -74,147 +65,14 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
   try {
-    show(options_.scene, options_.sources);
+    show({.scene = options_.scene, .sources = options_.sources});
   } catch (...) {
     release_streams();
     throw;
   }
-  if (options_.scene_file) {
-    scene_watch_.emplace(*options_.scene_file, options_.scene);
-    next_scene_poll_ns_ = started_ns_ + scene_poll_ns;
-  }
+  next_scene_poll_ns_ = options_.scene_file ? started_ns_ : INT64_MAX;
   interruption_.set_wake(wake_main);
   next_line_ns_ = started_ns_ + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
-}
-
-/// Starts connecting.
-std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
-  const auto wake_main = [this] { surface_->wake(); };
-  auto stream = std::make_shared<ViewedStream>(
-      options_, source, is_one_of_several || options_.scene_file ? source.peer_text : "",
-      quality_for(options_.quality, {}, renderer_->is_software()), clock_, interruption_,
-      options_.is_synchronised ? &sync_ : nullptr, log_,
-      ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_session = wake_main, .on_end = wake_main});
-  static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
-  return stream;
-}
-
-/// An error leaves everything as it is.
-void Program::follow_scene_file() {
-  std::erase_if(retired_, [](const auto& stream) { return stream.use_count() == 1; });
-  if (clock_.now_ns() < next_scene_poll_ns_) {
-    return;
-  }
-  next_scene_poll_ns_ = clock_.now_ns() + scene_poll_ns;
-  auto news = scene_watch_->poll();
-  if (!news) {
-    return;
-  }
-  try {
-    if (const auto* error = std::get_if<std::string>(&*news)) {
-      throw Error::usage(*error);
-    }
-    const Scene& scene = std::get<Scene>(*news);
-    const bool was_arranged = show(scene, sources_of(scene, options_.session));
-    log_.info("the scene in " + *options_.scene_file + " has changed" +
-              (was_arranged ? ", and replaces what was arranged in the window" : ""));
-  } catch (const Error& error) {
-    log_.warning(std::string(error.what()) + "; the scene stays as it was");
-  }
-}
-
-/// Who names a sender, but none of its streams, gets them all: each of the others becomes a layer after the first.
-void Program::follow_offers() {
-  if (options_.scene_file || options_.output_file) {  // these name what they mean
-    return;
-  }
-  Scene scene = scene_;
-  std::vector<ViewedSource> sources = sources_;
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (!sources_[i].subscriber.stream.empty() || !sources_[i].subscriber.endpoint.dial) {
-      continue;
-    }
-    const std::vector<std::string> names = streams_[i]->facts().status.stream_names;
-    for (std::size_t n = 1; n < names.size() && sources.size() < max_scene_layers; ++n) {
-      const ViewedSource source = source_of_stream(sources_[i], names[n]);
-      if (std::ranges::find(sources, source.peer_text, &ViewedSource::peer_text) != sources.end()) {
-        continue;
-      }
-      SceneLayer layer = scene_.layers[i];
-      layer.source += "/" + names[n];
-      // Sources of this machine lie over those of all senders.
-      const auto place = std::ranges::find_if(sources, [](const ViewedSource& each) { return each.local.has_value(); });
-      const auto index = place - sources.begin();
-      layer.alpha = usual_alpha(scene.layout, static_cast<std::size_t>(index), layer.blend);
-      scene.layers.insert(scene.layers.begin() + index, std::move(layer));
-      sources.insert(place, source);
-    }
-  }
-  if (sources.size() != sources_.size()) {
-    show(scene, sources);
-  }
-}
-
-/// Streams that were shown before go on without a break. Returns whether the user had arranged the scene before.
-bool Program::show(const Scene& scene, const std::vector<ViewedSource>& sources) {
-  std::vector<std::shared_ptr<ViewedStream>> before = streams_;
-  std::vector<std::shared_ptr<ViewedStream>> now;
-  for (const ViewedSource& source : sources) {
-    const auto known = std::ranges::find_if(
-        before, [&](const auto& stream) { return stream && local_layers_.is_source_of(*stream, source); });
-    now.push_back(known != before.end() ? std::exchange(*known, nullptr) : open(source, sources.size() > 1));
-  }
-  streams_ = std::move(now);
-  scene_ = scene;
-  sources_ = sources;
-  const bool was_arranged = editor_.replace(with_wall(scene, options_.wall));
-  show_arranged();
-  for (auto& stream : before) {
-    if (stream) {
-      retire(std::move(stream), "is no longer part of the scene");
-    }
-  }
-  local_layers_.show(streams_, sources);
-  return was_arranged;
-}
-
-void Program::show_arranged() {
-  ShownScene shown{.scene = editor_.scene(), .streams = {}, .selection = editor_.selection()};
-  for (const std::size_t index : editor_.order()) {
-    shown.streams.push_back(streams_[index]);
-  }
-  renderer_->show(std::move(shown));
-}
-
-/// What was done since the last time makes one new scene.
-void Program::arrange(const InputEvents& input) {
-  bool has_changed = editor_.pass_time(clock_.now_ns());
-  if (!input.empty()) {
-    std::vector<PictureShape> pictures;
-    for (const auto& stream : streams_) {
-      const std::optional<StreamFormat> format = stream->facts().status.format;
-      pictures.push_back(format
-                             ? PictureShape{{format->layout.width, format->layout.height}, format->sample_aspect_ratio}
-                             : PictureShape{});
-    }
-    for (const InputEvent& event : input) {
-      has_changed |= editor_.take(event, {.surface = surface_->size(), .pictures = pictures}, clock_.now_ns());
-    }
-  }
-  surface_->set_pointer(editor_.pointer());
-  if (has_changed) {
-    show_arranged();
-  }
-}
-
-/// Ends a stream that is no longer shown.
-void Program::retire(std::shared_ptr<ViewedStream> stream, const std::string& why) {
-  stream->stop();
-  stream->queue().abandon();
-  const ViewerReport last = report({&stream, 1});
-  stream->close(stats_json(last));
-  log_.info(stream->peer_text() + " " + why + ": " + summary(last).front());
-  retired_.push_back(std::move(stream));
 }
 
 Program::~Program() {
@@ -236,8 +94,7 @@ ExitStatus Program::run() {
     while (!is_over()) {
       answer(surface_->wait_events(deadline_ns()));
       follow_renderer();
-      follow_scene_file();
-      follow_offers();
+      follow_scene();
       follow_local_layers();
       say_live_line();
     }
@@ -266,7 +123,8 @@ bool Program::is_unread() const noexcept {
 }
 
 bool Program::have_all_ended() const noexcept {
-  return std::ranges::all_of(streams_, [](const auto& stream) { return stream->queue().is_closed(); });
+  return std::ranges::all_of(streams_,
+                             [](const auto& stream) { return stream->queue().is_closed() || stream->ending(); });
 }
 
 bool Program::is_stuck_at_last_frame() const noexcept {
@@ -289,8 +147,10 @@ void Program::require_senders() const {
   if (ending_ || interruption_.is_requested() || is_unread()) {
     return;
   }
-  for (const auto& stream : streams_) {
-    require_sender(*stream);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (!shown_.sources[i].is_offered) {
+      require_sender(*streams_[i]);
+    }
   }
 }
 
@@ -342,8 +202,11 @@ void Program::follow_renderer() {
 }
 
 void Program::say_warning() {
-  if (const std::string warning = renderer_->take_warning(); !warning.empty()) {
-    log_.warning(warning);
+  constexpr std::size_t most_said = 256;  // a peer could make ever new ones
+  for (const std::string& warning : renderer_->take_warnings()) {
+    if (said_warnings_.size() < most_said && said_warnings_.insert(warning).second) {
+      log_.warning(warning);
+    }
   }
 }
 
@@ -415,11 +278,14 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
 
 /// Of the first stream that did not end well.
 ExitStatus Program::status_of_streams() const {
-  for (const auto& stream : streams_) {
-    if (const auto ending = stream->ending(); ending && *ending != ExitStatus::ok) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (shown_.sources[i].is_offered) {  // nobody has asked for it
+      continue;
+    }
+    if (const auto ending = streams_[i]->ending(); ending && *ending != ExitStatus::ok) {
       return *ending;
     }
-    if (local_layers_.has_failed(*stream)) {
+    if (local_layers_.has_failed(*streams_[i])) {
       return ExitStatus::failed;
     }
   }
@@ -466,10 +332,12 @@ ExitStatus Program::finish() {
   return status == ExitStatus::ok && has_failed_recording ? ExitStatus::failed : status;
 }
 
+/// All at once: a sender that is stopped must not delay the goodbye to the others.
 void Program::close_streams() {
   const ViewerReport last = report(streams_);
+  std::vector<std::future<void>> closing;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    streams_[i]->close(stats_json(last, i));
+    closing.push_back(close_aside(*streams_[i], stats_json(last, i)));
   }
 }
 

@@ -1,8 +1,10 @@
 // The viewer, from searching for a sender to its final statistics.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "command/terminal_log.hpp"
 #include "viewer/frame_times_file.hpp"
 #include "viewer/local_layers.hpp"
+#include "viewer/offered_streams.hpp"
 #include "viewer/options.hpp"
 #include "viewer/renderer.hpp"
 #include "viewer/report.hpp"
@@ -44,13 +47,22 @@ class Program {
   [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
 
  private:
+  /// A stream that was closed; the drawing thread may still use it.
+  struct Retired {
+    std::shared_ptr<ViewedStream> stream;
+    std::future<void> closing;  // its goodbye; before the stream is destroyed
+  };
+
+  [[nodiscard]] Scene with_wall(Scene scene) const;
   std::shared_ptr<ViewedStream> open(const ViewedSource& source, bool is_one_of_several);
+  void follow_scene();
   void follow_scene_file();
-  bool show(const Scene& scene, const std::vector<ViewedSource>& sources);
   void follow_offers();
+  bool show(const SceneOfSources& scene);
   void arrange(const InputEvents& input);
   void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
+  std::future<void> close_aside(ViewedStream& stream, std::string statistics_json);
   std::shared_ptr<ViewedStream> replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source);
   void close(ViewedStream& stream);
   void follow_local_layers();
@@ -89,15 +101,16 @@ class Program {
   SyncGroup sync_;
   std::optional<Renderer> renderer_;
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order
-  Scene scene_;                                         // that was given
-  std::vector<ViewedSource> sources_;                   // of its layers
-  std::vector<std::shared_ptr<ViewedStream>> retired_;  // closed; the drawing thread may still use them
+  SceneOfSources shown_;                                // the given scene
+  std::vector<std::vector<std::string>> offers_;        // follow_offers() has looked at these
+  std::vector<Retired> retired_;
   SceneEditor editor_;  // of the scene that was given; without a window nothing is edited
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;
 
   std::optional<ExitStatus> ending_;  // set: the loop ends
+  std::set<std::string> said_warnings_;
   bool has_said_failure_ = false;
   bool is_blocked_ = false;
   std::int64_t next_line_ns_ = 0;

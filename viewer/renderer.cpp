@@ -71,9 +71,9 @@ std::optional<Renderer::Failure> Renderer::failure() const {
   return failure_;
 }
 
-std::string Renderer::take_warning() {
+std::vector<std::string> Renderer::take_warnings() {
   const std::scoped_lock lock(mutex_);
-  return std::exchange(warning_, {});
+  return std::exchange(warnings_, {});
 }
 
 std::optional<Renderer::Screenshot> Renderer::take_screenshot() {
@@ -183,10 +183,10 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   upload_method_ = drawing.upload_method();
   quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
-  if (std::string warning = drawing.take_warning(); !warning.empty()) {
+  if (const std::vector<std::string> warnings = drawing.take_warnings(); !warnings.empty()) {
     {
       const std::scoped_lock lock(mutex_);
-      warning_ = std::move(warning);
+      warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
     }
     on_news_();
   }

@@ -64,7 +64,7 @@ class Renderer {
   [[nodiscard]] bool is_blocked_for(std::int64_t duration_ns) const noexcept;
 
   /// What the user should know about the drawing, once; else empty.
-  std::string take_warning();
+  std::vector<std::string> take_warnings();
 
   /// How the last frame was uploaded.
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
@@ -132,7 +132,7 @@ class Renderer {
   std::optional<ShownScene> next_shown_;
   std::optional<Failure> failure_;
   std::optional<Screenshot> screenshot_;
-  std::string warning_;
+  std::vector<std::string> warnings_;
 
   std::thread thread_;
 };

@@ -101,7 +101,7 @@ void draw_wire(ImDrawList& list, float centre_x, float y, float scale, std::int6
                        {x + half_width * grown, y + half_height * grown},
                        with_alpha(58 + static_cast<int>(24 * glow), 72 + static_cast<int>(140 * glow),
                                   88 + static_cast<int>(112 * glow), 0.55F + 0.45F * glow),
-                       2 * scale);
+                       half_height >= 2 ? 2 * scale : 0);  // ImGui divides by zero for tiny roundings
   }
 }
 
@@ -180,6 +180,21 @@ void draw_lost_banner(const Overlay& overlay, const StatusPlace& place, const St
   if (!screen.detail.empty()) {
     text.draw(list, {at.x, at.y + headline.y + gap}, text_colour, screen.detail, wrap);
   }
+}
+
+void draw_note(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen) {
+  ImDrawList& list = *ImGui::GetBackgroundDrawList();
+  const BoxPainter area(list, place.box);
+  const float scale = area.scale(overlay.scale());
+  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
+  const float padding = 8 * scale;
+  const std::string line = screen.detail.empty() ? screen.headline : screen.headline + ": " + screen.detail;
+  const ImVec2 size = text.size(line, 0);
+  const float height = size.y + 2 * padding;
+  const ImVec2 from{area.from().x + padding,
+                    area.to().y - (height + padding) * static_cast<float>(place.notes_below + 1)};
+  list.AddRectFilled(from, {from.x + size.x + 2 * padding, from.y + height}, banner_colour);
+  text.draw(list, {from.x + padding, from.y + padding}, text_colour, line, 0);
 }
 
 }  // namespace framewire

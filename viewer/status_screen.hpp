@@ -19,6 +19,7 @@ struct StatusScreen {
 struct StatusPlace {
   PictureRectangle box;         // of the surface
   bool has_background = false;  // clear_for_waiting_picture() has drawn it
+  int notes_below = 0;          // draw_note() has drawn so many in this place
 };
 
 /// Fills the bound framebuffer with the background of the waiting picture, using only GL.
@@ -32,5 +33,9 @@ void draw_waiting_picture(const Overlay& overlay, const StatusPlace& place, cons
 /// Dims the last frame and draws a banner over it. Call it between Overlay::begin() and finish().
 void draw_lost_banner(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen,
                       std::int64_t now_ns);
+
+/// Draws one line at the lower left of the place, which others show pictures in. Call it between Overlay::begin() and
+/// finish().
+void draw_note(const Overlay& overlay, const StatusPlace& place, const StatusScreen& screen);
 
 }  // namespace framewire

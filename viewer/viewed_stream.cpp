@@ -43,14 +43,14 @@ SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions
 
 }  // namespace
 
-ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality,
+ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, Quality quality,
                            const Clock& clock, const Interruption& interruption, SyncGroup* sync, Log& log,
                            Listeners listeners)
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       quality_(quality),
       clock_(clock),
-      log_(log, std::move(name)),
+      log_(log, peer_text_, shows_name),
       listeners_(std::move(listeners)),
       recorder_(options.output_file, clock, log_, interruption, statistics_, listeners_.on_end),
       subscriber_(stopped_by(interruption, std::move(source.subscriber)), log_),

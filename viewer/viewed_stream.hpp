@@ -35,11 +35,10 @@ class ViewedStream {
     std::function<void()> on_end;      // for the main thread: see ending(), and whether the queue is done
   };
 
-  /// Starts connecting. `quality` is how frames of usual colours are drawn: warnings depend on it. `name` is put before
-  /// what is logged; empty if there is only one stream. `sync`: the streams that it is shown together with; null: it is
-  /// shown by itself. The references, and `sync`, outlive it. Throws
-  /// Error.
-  ViewedStream(const ViewerOptions& options, ViewedSource source, std::string name, Quality quality, const Clock& clock,
+  /// Starts connecting. `shows_name`: as show_name_in_log(). `quality` is how frames of usual colours are drawn:
+  /// warnings depend on it. `sync`: the streams that it is shown together with; null: it is shown by itself. The
+  /// references, and `sync`, outlive it. Throws Error.
+  ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, Quality quality, const Clock& clock,
                const Interruption& interruption, SyncGroup* sync, Log& log, Listeners listeners);
   ViewedStream(const ViewedStream&) = delete;
   ViewedStream& operator=(const ViewedStream&) = delete;
@@ -54,6 +53,9 @@ class ViewedStream {
   [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
   /// The awaited sender: "box:5290". Constant.
   [[nodiscard]] const std::string& peer_text() const noexcept { return peer_text_; }
+
+  /// Whether its name stands before what is logged about it. Any thread.
+  void show_name_in_log(bool is_shown) noexcept { log_.show_prefix(is_shown); }
 
   // ---- The drawing thread ----
 
