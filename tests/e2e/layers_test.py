@@ -70,6 +70,23 @@ class Layers(harness.EndToEnd):
         self.assertEqual([stream["source"] for stream in self.every_stream(viewer)],
                          [sender.address, f"{sender.address}/blue", f"{sender.address}/white"])
 
+    def test_streams_that_nobody_named_come_and_go_with_their_sender(self):
+        port = harness.free_port()
+        sender = self.send(source("red"), source("blue"), "--name", "red", "--name", "blue",
+                           "--listen", f"127.0.0.1:{port}")
+        viewer = self.view_until_shown(f"127.0.0.1:{port}", "--layout", "overlay", "--blend", "add", streams=2)
+        sender.kill()
+        sender = self.send(source("red"), "--name", "red", "--listen", f"127.0.0.1:{port}")
+        viewer.wait_line("blue is no longer part of the scene")
+        sender.kill()
+        seen = len(viewer.lines)
+        sender = self.send(source("red"), source("blue"), "--name", "red", "--name", "blue",
+                           "--listen", f"127.0.0.1:{port}")
+        viewer.wait_line("/blue: transport=", after=seen)
+        viewer.wait_line(r"fps · ", after=len(viewer.lines))
+        viewer.wait_line(r"fps · ", after=len(viewer.lines))
+        self.assert_colour(self.picture_of(viewer), 0.5, 0.5, (255, 0, 255), 2)
+
     def test_a_recording_is_of_the_first_stream(self):
         sender = self.send_colours("red", "blue")
         viewer = self.view(sender.address, "--output", self.file("red.rgba"), "--frames", "3")

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "tests/viewer/attached_headless.hpp"
@@ -109,6 +112,94 @@ TEST_F(CompositionTest, SurvivesTextThatIsLongOrStrange) {
   facts_.status.state = SubscriberState::lost;
   facts_.lost_message = facts_.peer_text;
   EXPECT_LT(edge(draw()), 160);
+}
+
+class SeveralStreams : public CompositionTest {
+ protected:
+  /// Streams without pictures, in a scene of this layout.
+  void show(Layout layout, std::size_t count) {
+    first_facts_.status.state = SubscriberState::connected;
+    scene_ = {.layout = layout};
+    for (std::size_t i = 0; i < count; ++i) {
+      scene_.layers.push_back({.source = "box"});
+      absent_.push_back(std::make_unique<Layer>(painters_, false, statistics_, Quality::fast));
+    }
+    composition_.show(scene_);
+  }
+
+  /// `first` is drawn in place of the first stream.
+  Image draw_all(Layer* first = nullptr, Size size = {640, 360}) {
+    AttachedHeadless* surface = &attached_;
+    std::optional<OffscreenTarget> other;
+    streams_.clear();
+    for (std::size_t i = 0; i < absent_.size(); ++i) {
+      Layer* layer = i == 0 && first != nullptr ? first : absent_[i].get();
+      streams_.push_back({.layer = layer, .facts = i == 0 ? &first_facts_ : &facts_, .statistics = &statistics_});
+    }
+    if (size != surface_.size()) {
+      other.emplace(size);
+      other->bind();
+      composition_.draw({.size = size}, streams_, now_ns_);
+      return {};
+    }
+    surface->surface.begin();
+    composition_.draw({.size = size}, streams_, now_ns_);
+    surface->surface.present();
+    return surface->surface.capture({});
+  }
+
+  Scene scene_;
+  std::vector<std::unique_ptr<Layer>> absent_;
+  StreamFacts first_facts_{.peer_text = "first", .status = {}, .lost_message = {}};
+};
+
+TEST_F(SeveralStreams, SurviveBoxesOfEverySize) {
+  show(Layout::grid, 64);
+  for (const Size size : {Size{320, 180}, Size{240, 135}, Size{64, 36}, Size{17, 9}, Size{1, 1}, Size{2000, 20}}) {
+    for (int i = 0; i < 30; ++i) {
+      now_ns_ += 100 * ns_per_ms;
+      draw_all(nullptr, size);
+    }
+  }
+}
+
+TEST_F(SeveralStreams, WithoutAPlaceAreNotDrawn) {
+  show(Layout::stereo_side, 3);
+  draw_all();
+  scene_.layers[0].is_hidden = scene_.layers[1].is_hidden = scene_.layers[2].is_hidden = true;
+  composition_.show(scene_);
+  const Image picture = draw_all();
+  EXPECT_EQ(colours(picture), 1U);
+  EXPECT_EQ(composition_.step_ns(streams_), RedrawSchedule::never_ns) << "nothing moves";
+}
+
+TEST_F(SeveralStreams, OneThatIsAbsentHidesNoneThatItWouldLieOver) {
+  show_a_white_frame();
+  show(Layout::overlay, 3);
+  const Image picture = draw_all(&layer_);
+  EXPECT_EQ(edge(picture), 255);
+  const std::size_t middle = (picture.size.height / 2 * std::size_t{picture.size.width} + picture.size.width / 2) * 4;
+  EXPECT_EQ(std::to_integer<int>(picture.pixels[middle]), 255);
+  EXPECT_GT(colours(picture), 10U) << "two notes";
+}
+
+TEST_F(SeveralStreams, EachSaysInItsCellWhatItWaitsFor) {
+  show_a_white_frame();
+  show(Layout::side, 2);
+  const Image picture = draw_all(&layer_);
+  EXPECT_EQ(edge(picture), 255);
+  EXPECT_GT(colours(picture), 40U);
+  EXPECT_LT(composition_.step_ns(streams_), ns_per_s) << "it moves";
+}
+
+TEST_F(SeveralStreams, OneThatWasRefusedDoesNotSeemToWait) {
+  show(Layout::side, 2);
+  facts_.status.state = SubscriberState::failed;
+  facts_.status.message = "the sender has no such stream";
+  first_facts_.status.state = SubscriberState::failed;
+  const Image before = draw_all();
+  now_ns_ += 2 * ns_per_s;  // a period of the banner's dot
+  EXPECT_EQ(before.pixels, draw_all().pixels);
 }
 
 }  // namespace
