@@ -89,6 +89,10 @@ bool read_screen(std::string_view text, Wall& wall) {
   return true;
 }
 
+std::string screens_of(const Wall& wall) {
+  return "COLUMN,ROW, from 0,0 to " + std::to_string(wall.columns - 1) + "," + std::to_string(wall.rows - 1);
+}
+
 }  // namespace
 
 bool is_one_picture(const Scene& scene) {
@@ -158,9 +162,13 @@ Wall parse_wall(std::string_view text, std::string_view what) {
     wall.columns = screens->width;
     wall.rows = screens->height;
   }
-  if (!screens || at == std::string_view::npos || !read_screen(text.substr(at + 1), wall)) {
+  if (!screens || at == std::string_view::npos) {
     throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes COLUMNSxROWS@COLUMN,ROW, as in 3x2@0,0 for the screen at the top left");
+  }
+  if (!read_screen(text.substr(at + 1), wall)) {
+    throw Error::usage(std::string(what) + " is " + quote(text) + "; after " + std::string(text.substr(0, at + 1)) +
+                       " it takes " + screens_of(wall));
   }
   return wall;
 }
@@ -176,8 +184,7 @@ Size parse_screens(std::string_view text, std::string_view what) {
 
 void parse_screen(std::string_view text, std::string_view what, Wall& wall) {
   if (!read_screen(text, wall)) {
-    throw Error::usage(std::string(what) + " is " + quote(text) + "; it takes COLUMN,ROW, from 0,0 to " +
-                       std::to_string(wall.columns - 1) + "," + std::to_string(wall.rows - 1));
+    throw Error::usage(std::string(what) + " is " + quote(text) + "; it takes " + screens_of(wall));
   }
 }
 

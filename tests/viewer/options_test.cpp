@@ -192,6 +192,7 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
   expect_refusal({"box:99999"}, {"99999"});
   expect_refusal({"box/"}, {"'box/'", "stream"});
   expect_refusal({"*"}, {"'*'", "--listen"});
+  expect_refusal({"--wall", "3x2@3,0"}, {"--wall", "'3x2@3,0'", "0,0 to 2,1"});
 }
 
 TEST(Options, RefuseWhatThisVersionDoesNotHave) {

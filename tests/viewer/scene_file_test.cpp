@@ -364,17 +364,23 @@ TEST_F(SceneFileOnDisk, IsNotReadIfItIsTooLong) {
 TEST(SceneWords, AWallOnTheCommandLine) {
   EXPECT_EQ(parse_wall("3x2@2,1", "--wall"), (Wall{.columns = 3, .rows = 2, .column = 2, .row = 1}));
   EXPECT_EQ(parse_bezel("0x30", "--bezel"), (Size{0, 30}));
-  for (const char* text : {"", "3x2", "3x2@", "3x2@3,0", "3x2@0,2", "0x2@0,0", "65x1@0,0", "3x2@1", "3x2@1,0,",
-                           "3x2@-1,0", "3x2@1x0", "3,2@1,0", "3x2@1,0@", "99999999999x1@0,0"}) {
+  const auto expect_error = [](const char* text, const std::string& end) {
     try {
       parse_wall(text, "--wall");
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.status(), ExitStatus::usage);
-      EXPECT_EQ(error.what(), "--wall is " + quote(text) +
-                                  "; it takes COLUMNSxROWS@COLUMN,ROW, as in 3x2@0,0 for the screen at the top left");
+      EXPECT_EQ(error.what(), "--wall is " + quote(text) + end);
     }
+  };
+  for (const char* text : {"", "3x2", "0x2@0,0", "65x1@0,0", "3,2@1,0", "99999999999x1@0,0"}) {
+    expect_error(text, "; it takes COLUMNSxROWS@COLUMN,ROW, as in 3x2@0,0 for the screen at the top left");
   }
+  for (const char* text :
+       {"3x2@", "3x2@3,0", "3x2@0,2", "3x2@1", "3x2@1,0,", "3x2@-1,0", "3x2@1x0", "3x2@1,0@", "3x2@1,99999999999"}) {
+    expect_error(text, "; after 3x2@ it takes COLUMN,ROW, from 0,0 to 2,1");
+  }
+  expect_error("64x1@64,0", "; after 64x1@ it takes COLUMN,ROW, from 0,0 to 63,0");
   for (const char* text : {"", "x", "1x", "x1", "1", "1x32769", "1x1x1", " 1x1"}) {
     EXPECT_THROW(parse_bezel(text, "--bezel"), Error) << text;
   }
