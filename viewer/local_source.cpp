@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/session/subscriber.hpp"
-#include "viewer/options.hpp"
+#include "viewer/source.hpp"
 
 namespace framewire {
 

@@ -49,14 +49,6 @@ void add(SceneOfSources& shown, const ViewedSource& source, SceneLayer layer) {
 
 }  // namespace
 
-ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream) {
-  ViewedSource source = sender;
-  source.subscriber.stream = stream;
-  source.peer_text += "/" + stream;
-  source.is_offered = true;
-  return source;
-}
-
 void blend_over_first(Scene& scene, const LayersOver& over) {
   for (std::size_t i = 1; i < scene.layers.size(); ++i) {
     scene.layers[i].blend = over.blend.value_or(Blend::over);

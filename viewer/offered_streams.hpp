@@ -8,6 +8,7 @@
 
 #include "viewer/options.hpp"
 #include "viewer/scene.hpp"
+#include "viewer/source.hpp"
 
 namespace framewire {
 
@@ -16,9 +17,6 @@ struct SceneOfSources {
   Scene scene;
   std::vector<ViewedSource> sources;
 };
-
-/// Another stream of the same sender.
-ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream);
 
 /// Sets how the layers over the first one are blended.
 void blend_over_first(Scene& scene, const LayersOver& over);

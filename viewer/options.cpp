@@ -451,37 +451,6 @@ ViewerOptions read(const RawOptions& raw) {
 
 }  // namespace
 
-std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session) {
-  std::vector<ViewedSource> sources;
-  for (const SceneLayer& layer : scene.layers) {
-    sources.push_back(layer.local ? source_of(*layer.local, session) : parse_source(layer.source, session, "source"));
-  }
-  return sources;
-}
-
-ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what) {
-  ViewedSource source{.subscriber = std::move(session), .peer_text = {}};
-  const auto slash = text.find('/');
-  if (slash != std::string::npos) {
-    source.subscriber.stream = text.substr(slash + 1);
-    if (source.subscriber.stream.empty()) {
-      throw Error::usage(what + " is " + quote(text) +
-                         ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
-    }
-  }
-  HostPort host = parse_dialled(text.substr(0, slash), default_frame_port);
-  if (host.host == "*") {
-    throw Error::usage(what + " is " + quote(text) +
-                       ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");
-  }
-  if (host.host.empty()) {
-    host.host = "localhost";
-  }
-  source.peer_text = format_host_port(host) + (slash == std::string::npos ? "" : text.substr(slash));
-  source.subscriber.endpoint.dial = host;
-  return source;
-}
-
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
   CLI::App app{std::string(description) + key_help(), "framewire-view"};
   RawOptions raw;

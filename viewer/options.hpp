@@ -11,22 +11,9 @@
 #include "transport/session/subscriber.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/scene.hpp"
+#include "viewer/source.hpp"
 
 namespace framewire {
-
-/// A stream that the viewer is to show.
-struct ViewedSource {
-  SubscriberOptions subscriber;
-  std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"; "logo.png" of a local source
-  std::optional<LocalSource> local{};
-  bool is_offered = false;  // nobody named it: its sender offers it
-};
-
-/// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).
-std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session);
-
-/// Reads HOST[:PORT][/STREAM]; the rest is that of `session`. Throws Error (usage) that calls the text `what`.
-ViewedSource parse_source(const std::string& text, SubscriberOptions session, const std::string& what);
 
 /// How the layers over the first one are blended; what is not given is as usual.
 struct LayersOver {

@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "viewer/scene_text_check.hpp"
+#include "viewer/source.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr int max_scene_dots = 4096;  // of which a layer needs nine, in its numbers
 constexpr double max_scene_position = 1e6;
 constexpr double max_crop_pixels = 32768;
 constexpr std::size_t max_source_bytes = 1024;
@@ -31,7 +32,7 @@ struct ScenePlace {
   toml::source_position position;
 
   [[nodiscard]] std::string text() const {
-    return fmt::format("{}:{}:{}", printable(file), std::max(position.line, 1U), std::max(position.column, 1U));
+    return place_in_scene(file, std::max(position.line, 1U), std::max(position.column, 1U));
   }
   [[noreturn]] void fail(std::string_view sentence) const {
     throw Error::usage(fmt::format("{}: {}", text(), sentence));
@@ -225,7 +226,9 @@ void read_options(const SceneValue& value, LayerDraft& draft) {
 }
 
 void read_source(const SceneValue& value, LayerDraft& draft) {
-  draft.layer.source = line_of_text(value, "HOST[:PORT][/STREAM], as in \"box:5290/orbit\"");
+  constexpr std::string_view what = "HOST[:PORT][/STREAM], as in \"box:5290/orbit\"";
+  draft.layer.source = line_of_text(value, what);
+  value.parsed(what, [](const std::string& text, std::string_view key) { parse_source(text, {}, key); });
 }
 
 void read_at(const SceneValue& value, LayerDraft& draft) {
@@ -383,96 +386,13 @@ Scene completed(SceneDraft draft) {
   return std::move(draft.scene);
 }
 
-/// Refuses what a scene has no use for and toml++ 3.3 does not stand. The text is read as TOML's grammar has it; where
-/// it breaks the grammar, toml++ has stopped already.
-class SceneTextCheck {
- public:
-  SceneTextCheck(std::string_view text, const std::string& name) : text_(text), name_(name) {}
-
-  void run() {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    line_begin_ = text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
-    for (at_ = line_begin_; at_ < text_.size(); ++at_) {
-      const char next = text_[at_];
-      if (next == '\n') {
-        quote_ = '\0';
-        is_comment_ = false;
-        ++line_;
-        line_begin_ = at_ + 1;
-      } else if (!is_comment_) {
-        check_character(next);
-      }
-    }
-  }
-
- private:
-  void check_character(char next) {
-    // Where toml++ asks whether such a character is a blank, that is undefined behaviour for U+00A1 to U+0499. Hosts
-    // and streams have no such names.
-    const auto byte = static_cast<unsigned char>(next);
-    if ((byte < 0x20 && next != '\t' && next != '\r') || byte >= 0x7f) {
-      fail(fmt::format("{} stands outside a comment; a scene takes only ASCII there", quote(character())));
-    }
-    if (quote_ != '\0') {
-      pass_string(next);
-    } else {
-      check_outside(next);
-    }
-  }
-
-  void pass_string(char next) {
-    const bool is_escape =
-        next == '\\' && quote_ == '"' && at_ + 1 < text_.size() && (text_[at_ + 1] == '"' || text_[at_ + 1] == '\\');
-    at_ += is_escape ? 1 : 0;
-    quote_ = next == quote_ ? '\0' : quote_;
-  }
-
-  void check_outside(char next) {
-    if (next == '"' || next == '\'') {
-      if (text_.substr(at_).starts_with(std::string(3, next))) {
-        fail("three quotation marks begin a string of several lines; a scene takes strings of one line");
-      }
-      quote_ = next;
-    } else if (next == '#') {
-      is_comment_ = true;
-    } else if (next == '.') {
-      // Each dot of a key is a table inside another one, which toml++ frees by recursion.
-      if (++dots_ > max_scene_dots) {
-        fail(fmt::format("more than {} dots outside quotation marks; a scene takes fewer", max_scene_dots));
-      }
-    }
-  }
-
-  [[nodiscard]] std::string_view character() const {
-    std::size_t end = at_ + 1;
-    while (end < text_.size() && end < at_ + 4 && (static_cast<unsigned char>(text_[end]) & 0xc0U) == 0x80) {
-      ++end;
-    }
-    return text_.substr(at_, end - at_);
-  }
-
-  [[noreturn]] void fail(std::string_view sentence) const {
-    const std::size_t column = at_ - line_begin_ + 1;  // all before it in this line is ASCII
-    ScenePlace{name_, {line_, static_cast<toml::source_index>(column)}}.fail(sentence);
-  }
-
-  std::string_view text_;
-  const std::string& name_;
-  std::size_t at_ = 0;
-  std::size_t line_begin_ = 0;
-  toml::source_index line_ = 1;
-  int dots_ = 0;
-  char quote_ = '\0';  // of the string in which `at_` is; none outside
-  bool is_comment_ = false;
-};
-
 toml::table parse_toml(std::string_view text, const std::string& name) {
   constexpr std::size_t most_characters = 200;
   const ScenePlace begin{name, {1, 1}};
   if (text.size() > max_scene_bytes) {
     begin.fail(fmt::format("the scene has {} bytes; it takes at most {}", text.size(), max_scene_bytes));
   }
-  SceneTextCheck(text, name).run();
+  check_scene_text(text, name);
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {

@@ -189,7 +189,7 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
   expect_refusal({"--delivery", "never"}, {"--delivery", "'never'", "latest"});
   expect_refusal({"--memory", "tape"}, {"--memory", "'tape'", "host"});
   expect_refusal({"--screenshot", "a.jpg"}, {"--screenshot", "'a.jpg'", ".png"});
-  expect_refusal({"box:99999"}, {"99999"});
+  expect_refusal({"box:99999"}, {"HOST", "'box:99999'"});
   expect_refusal({"box/"}, {"'box/'", "stream"});
   expect_refusal({"*"}, {"'*'", "--listen"});
   expect_refusal({"--wall", "3x2@3,0"}, {"--wall", "'3x2@3,0'", "0,0 to 2,1"});

@@ -235,6 +235,21 @@ TEST(SceneFile, NeedsSources) {
             "2:10: source is '" + std::string(80, 'a') + "…'" + takes);
 }
 
+TEST(SceneFile, SaysWhereASourceIsWrong) {
+  const auto error = [](const std::string& source) { return scene_error("[[layer]]\nsource = '" + source + "'\n"); };
+  EXPECT_EQ(error("box:99999/a"),
+            "2:10: source: 'box:99999' is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from "
+            "0 to 65535");
+  EXPECT_EQ(error("box:0"), "2:10: source: 'box:0' names port 0, where nobody listens; leave it out for port 5290");
+  EXPECT_EQ(error("*:5290"),
+            "2:10: source is '*:5290': all addresses cannot be dialled; name one, or wait for a sender with --listen "
+            "*:5290");
+  EXPECT_EQ(error("box/"),
+            "2:10: source is 'box/': no stream is named after the slash; write HOST/STREAM, or HOST for the first");
+  EXPECT_EQ(scene_error("[[layer]]\nsource = 'a'\n[[layer]]\n  opacity = 0.5\n  source = 'b/'\n").substr(0, 6),
+            "5:12: ");
+}
+
 TEST(SceneFile, HasLocalSources) {
   const Scene scene = parse_scene("[[layer]]\nlocal = 'film.mkv'\noptions = ['--fps', '30', '--loop']", "a/b/c.toml");
   EXPECT_EQ(scene.layers.at(0).source, "");

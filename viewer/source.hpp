@@ -1,0 +1,32 @@
+// Which stream of which sender a viewer shows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/session/subscriber.hpp"
+#include "viewer/local_source.hpp"
+#include "viewer/scene.hpp"
+
+namespace framewire {
+
+/// A stream that the viewer is to show.
+struct ViewedSource {
+  SubscriberOptions subscriber;
+  std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"; "logo.png" of a local source
+  std::optional<LocalSource> local{};
+  bool is_offered = false;  // nobody named it: its sender offers it
+};
+
+/// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).
+std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session);
+
+/// Another stream of the same sender, which offers it.
+ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream);
+
+/// Reads HOST[:PORT][/STREAM]; the rest is that of `session`. Throws Error (usage) that calls the text `what`.
+ViewedSource parse_source(const std::string& text, SubscriberOptions session, std::string_view what);
+
+}  // namespace framewire
