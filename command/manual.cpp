@@ -10,7 +10,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t longest_shown_value = 36;
+constexpr std::size_t longest_shown_value = 44;
 constexpr std::string_view list_ending = ",…";
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -180,7 +180,7 @@ std::string shown_text(const ManualOption& option) {
   std::string text = option.text;
   const bool is_argument = !option.names.front().starts_with('-');
   if (!is_argument && shown_value(option) != option.value) {
-    text += ": " + joined(read_value(option.value).words, ", ");
+    text += "; NAME is one of " + joined(read_value(option.value).words, ", ");
   }
   if (!option.needs.empty()) {
     text += " (only with " + joined(option.needs, ", ") + ")";

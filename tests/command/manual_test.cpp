@@ -23,7 +23,7 @@ void define(CLI::App& app, RawOptions& words) {
   app.add_option("--key", words.key, "it's ~ \\ ^ `x`")->type_name("FILE");
   app.add_option("--mode", words.mode, "how")->type_name("auto|WxH|ram-disk");
   app.add_option("--list", words.list, "which")->type_name("one|two,…");
-  app.add_option("--many", words.many, "of many")->type_name("aaaaaaaa|bbbbbbbb|cccccccc|dddddddd|eeeeeeee");
+  app.add_option("--many", words.many, "of many")->type_name("aaaaaaaa|bbbbbbbb|cccccccc|dddddddd|eeeeeeee|ffffffff");
   auto* loud = app.add_flag("-l,--loud", words.loud, "[all] of it")->group("Other");
   app.add_flag("--quiet", words.quiet, "\n.nothing")->excludes(loud);
   app.footer("\nExamples:\n  test-it --loud   what it does,\n                   and more\nExit status:\n  0  well\n");
@@ -76,9 +76,10 @@ TEST(Manual, ReadsWhatAValueCanBe) {
 TEST(Manual, HelpShowsEverything) {
   const std::string help = help_text(manual());
   EXPECT_TRUE(help.starts_with("Usage: test-it [OPTION]... [HOST[:PORT]] [FILE]\n\nTests it.\n")) << help;
-  for (const char* part : {"\n  --key FILE  ", "\n  --list one|two,…  ", "of many: aaaaaaaa, bbbbbbbb,",
-                           "\n\nOther:\n  -l, --loud  [all] of it (not with --quiet)\n", "(not with --loud)",
-                           "\n\nExit status:\n  0  well\n"}) {
+  for (const char* part :
+       {"\n  --key FILE  ", "\n  --list one|two,…  ", "\n  --many NAME  ",
+        "of many; NAME is one of aaaaaaaa, bbbbbbbb,", "\n\nOther:\n  -l, --loud  [all] of it (not with --quiet)\n",
+        "(not with --loud)", "\n\nExit status:\n  0  well\n"}) {
     EXPECT_TRUE(has(help, part)) << part << "\n" << help;
   }
 }
