@@ -10,12 +10,6 @@ namespace framewire {
 
 namespace {
 
-GLuint bound_for_drawing() noexcept {
-  GLint framebuffer = 0;
-  glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &framebuffer);
-  return static_cast<GLuint>(framebuffer);
-}
-
 GlFramebuffer framebuffer_of(GLuint texture, Size size) {
   auto framebuffer = GlFramebuffer::create();
   glNamedFramebufferTexture(framebuffer.id(), GL_COLOR_ATTACHMENT0, texture, 0);

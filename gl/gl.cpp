@@ -48,6 +48,12 @@ void drop_gl_errors() noexcept {
   }
 }
 
+GLuint bound_for_drawing() noexcept {
+  GLint framebuffer = 0;
+  glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &framebuffer);
+  return static_cast<GLuint>(framebuffer);
+}
+
 void require_drawable(Size size) {
   GLint max_side = 0;
   glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side);

@@ -29,6 +29,9 @@ std::optional<std::string> find_gl_loss();
 /// report errors for ever.
 void drop_gl_errors() noexcept;
 
+/// The framebuffer that is bound for drawing; 0 is that of a window.
+GLuint bound_for_drawing() noexcept;
+
 /// Throws Error (failed) if the current context draws no picture of that size.
 void require_drawable(Size size);
 

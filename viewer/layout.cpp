@@ -233,14 +233,6 @@ PictureSides shape_of(const CanvasEdges& crop, Rational sample_aspect_ratio, Lay
           (crop.bottom - crop.top) * sample_aspect_ratio.denominator * (layout == Layout::stereo_side ? 2 : 1)};
 }
 
-PictureRectangle common_part(const PictureRectangle& one, const PictureRectangle& other) noexcept {
-  const int left = std::max(one.x, other.x);
-  const int top = std::max(one.y, other.y);
-  const int right = std::min(one.x + one.width, other.x + other.width);
-  const int bottom = std::min(one.y + one.height, other.y + other.height);
-  return right > left && bottom > top ? PictureRectangle{left, top, right - left, bottom - top} : PictureRectangle{};
-}
-
 }  // namespace
 
 std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface) {
@@ -269,7 +261,7 @@ PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational
   const CanvasEdges crop = cropped(layer, frame);
   const double crop_width = crop.right - crop.left;
   const double crop_height = crop.bottom - crop.top;
-  if (!(crop_width > 0) || !(crop_height > 0) || box.width <= 0 || box.height <= 0) {
+  if (!(crop_width > 0) || !(crop_height > 0) || is_empty(box)) {
     return {};
   }
   const PictureSides sides =
@@ -302,7 +294,7 @@ PictureRectangle outline_of(const Scene& scene, std::size_t index, const Picture
     return place(layer, scene.layout, picture.size, picture.sample_aspect_ratio, of).visible;
   };
   const PictureRectangle visible = visible_in(box);
-  if (visible.width <= 0) {
+  if (is_empty(visible)) {
     return box;
   }
   // The sides of a picture are rounded, so that it may need a box that is a pixel larger than itself.

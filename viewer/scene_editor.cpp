@@ -362,7 +362,7 @@ void SceneEditor::make_free(const Seen& seen) {
         box = outline(i, seen);
         layer.fit = Fit::fill;  // only stereo layouts squeeze pictures otherwise
       }
-      if (box.width <= 0 || box.height <= 0) {
+      if (is_empty(box)) {
         box = middle_of(seen.surface);
         layer.is_hidden = true;
       }

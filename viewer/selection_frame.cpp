@@ -84,7 +84,7 @@ void draw_text(ImDrawList& list, const Overlay& overlay, const FrameSides& at, c
 }  // namespace
 
 void draw_selection_frame(const Overlay& overlay, const PictureRectangle& box, const SelectionFrame& frame) {
-  if (box.width <= 0 || box.height <= 0) {
+  if (is_empty(box)) {
     return;
   }
   ImDrawList& list = *ImGui::GetBackgroundDrawList();

@@ -61,5 +61,21 @@ TEST(Fit, NeverLeavesTheSurface) {
   }
 }
 
+TEST(PictureRectangle, HasWhatTwoHaveInCommon) {
+  const PictureRectangle one{10, 20, 30, 40};
+  EXPECT_EQ(common_part(one, {0, 0, 100, 100}), one);
+  EXPECT_EQ(common_part(one, {-5, 30, 20, 100}), (PictureRectangle{10, 30, 5, 30}));
+  EXPECT_EQ(common_part(one, {40, 20, 5, 5}), PictureRectangle{}) << "they touch";
+  EXPECT_EQ(common_part(one, {200, 200, 5, 5}), PictureRectangle{});
+  EXPECT_FALSE(is_empty(one));
+  EXPECT_TRUE(is_empty(PictureRectangle{10, 20, 30, 0}));
+}
+
+TEST(PictureRectangle, IsCountedFromBelowInOpenGl) {
+  EXPECT_EQ(gl_rectangle({10, 20, 30, 40}, {200, 100}), (Rectangle{10, 40, 30, 40}));
+  EXPECT_EQ(gl_rectangle(whole_of({200, 100}), {200, 100}), (Rectangle{0, 0, 200, 100}));
+  EXPECT_EQ(gl_rectangle({-5, 90, 10, 20}, {200, 100}), (Rectangle{-5, -10, 10, 20}));
+}
+
 }  // namespace
 }  // namespace framewire

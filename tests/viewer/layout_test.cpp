@@ -25,10 +25,6 @@ std::vector<PictureRectangle> boxes_of(Layout layout, std::size_t count, Size su
   return lay_out(scene_of(layout, count), surface);
 }
 
-bool is_empty(const PictureRectangle& box) {
-  return box == PictureRectangle{};
-}
-
 bool overlap(const PictureRectangle& one, const PictureRectangle& other) {
   return one.x < other.x + other.width && other.x < one.x + one.width && one.y < other.y + other.height &&
          other.y < one.y + one.height;
@@ -150,12 +146,11 @@ TEST(Layout, PipMakesPicturesSmallerWhenTheyAreMany) {
   for (const Size surface : {Size{1920, 1080}, Size{1080, 1920}, Size{3440, 1440}}) {
     for (std::size_t count = 1; count <= max_scene_layers; ++count) {
       auto boxes = boxes_of(Layout::pip, count, surface);
-      EXPECT_EQ(boxes.front(),
-                (PictureRectangle{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)}));
+      EXPECT_EQ(boxes.front(), whole_of(surface));
       boxes.erase(boxes.begin());
       expect_apart(boxes);
       expect_inside(boxes, surface);
-      EXPECT_TRUE(std::none_of(boxes.begin(), boxes.end(), is_empty));
+      EXPECT_TRUE(std::none_of(boxes.begin(), boxes.end(), [](const PictureRectangle& box) { return is_empty(box); }));
     }
   }
 }
