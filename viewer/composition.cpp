@@ -48,9 +48,8 @@ bool needs_status(const ComposedStream& stream) noexcept {
 }
 
 bool overlaps_most_of(const PictureRectangle& other, const PictureRectangle& box) noexcept {
-  const int width = std::min(other.x + other.width, box.x + box.width) - std::max(other.x, box.x);
-  const int height = std::min(other.y + other.height, box.y + box.height) - std::max(other.y, box.y);
-  return width > 0 && height > 0 && 2 * std::int64_t{width} * height > std::int64_t{other.width} * other.height;
+  const PictureRectangle common = common_part(other, box);
+  return 2 * std::int64_t{common.width} * common.height > std::int64_t{other.width} * other.height;
 }
 
 StatusScreen status_of(const ComposedStream& stream) {
@@ -63,16 +62,6 @@ StatusScreen status_of(const ComposedStream& stream) {
 
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
   return facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1};
-}
-
-Rectangle to_gl(const PictureRectangle& a, Size surface) noexcept {
-  return {a.x, static_cast<int>(surface.height) - a.y - a.height, a.width, a.height};
-}
-
-GLuint bound_framebuffer() noexcept {
-  GLint bound = 0;
-  glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &bound);
-  return static_cast<GLuint>(bound);
 }
 
 }  // namespace
@@ -118,13 +107,13 @@ void Composition::prepare(Size surface, Streams streams, std::size_t index) {
   const PictureRectangle picture =
       placed(streams[index], index, {format.layout.width, format.layout.height}).at.picture;
   if (is_direct_) {
-    layer.prepare(format, to_gl(picture, surface), surface);
+    layer.prepare(format, gl_rectangle(picture, surface), surface);
     return;
   }
-  const GLuint bound = bound_framebuffer();
+  const GLuint bound = bound_for_drawing();
   const OffscreenTarget scratch(surface);
   scratch.bind();
-  layer.prepare(format, to_gl(picture, surface), surface);
+  layer.prepare(format, gl_rectangle(picture, surface), surface);
   glBindFramebuffer(GL_FRAMEBUFFER, bound);
 }
 
@@ -157,7 +146,7 @@ void Composition::draw_directly(const Target& target, const ComposedStream& stre
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   const PlacedPicture at = placed(stream, 0, stream.layer->frame_size()).at;
-  stream.layer->draw(to_gl(at.picture, target.size), target.size, now_ns);
+  stream.layer->draw(gl_rectangle(at.picture, target.size), target.size, now_ns);
   glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
 }
 
@@ -169,7 +158,7 @@ void Composition::compose(const Target& target, Streams streams, bool has_overla
   if (!compositor_) {
     compositor_ = std::make_unique<Compositor>();
   }
-  const GLuint bound = bound_framebuffer();
+  const GLuint bound = bound_for_drawing();
   compositor_->compose(target.size, placed_, scene_.blends_linear_light, now_ns);
   compositor_->show(bound, !target.keeps_content || has_overlay || has_overlay_);
 }
@@ -179,7 +168,7 @@ void Composition::compose(const Target& target, Streams streams, bool has_overla
 /// Whether a stream's status is to be seen.
 bool Composition::has_status(Streams streams) const noexcept {
   for (std::size_t i = 0; i < streams.size() && i < boxes_.size(); ++i) {
-    if (needs_status(streams[i]) && boxes_[i].width > 0 && boxes_[i].height > 0) {
+    if (needs_status(streams[i]) && !is_empty(boxes_[i])) {
       return true;
     }
   }
@@ -189,7 +178,7 @@ bool Composition::has_status(Streams streams) const noexcept {
 void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
   int notes = 0;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (!needs_status(streams[i]) || boxes_[i].width <= 0 || boxes_[i].height <= 0) {
+    if (!needs_status(streams[i]) || is_empty(boxes_[i])) {
       continue;
     }
     if (hides_others(streams, i)) {
@@ -229,8 +218,7 @@ void Composition::draw_selection(Size surface, const ComposedStream& stream) con
 
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
                               std::int64_t now_ns) const {
-  const PictureRectangle everything{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)};
-  const StatusPlace place{.box = is_direct_ ? everything : box, .has_background = is_direct_};
+  const StatusPlace place{.box = is_direct_ ? whole_of(surface) : box, .has_background = is_direct_};
   const bool is_waiting =
       stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
   (is_waiting ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);

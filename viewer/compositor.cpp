@@ -7,18 +7,8 @@ namespace framewire {
 
 namespace {
 
-bool is_empty_part(const PictureRectangle& a) noexcept {
-  return a.width <= 0 || a.height <= 0;
-}
-
-PictureRectangle intersection(const PictureRectangle& a, const PictureRectangle& b) noexcept {
-  const int left = std::max(a.x, b.x), top = std::max(a.y, b.y);
-  const int right = std::min(a.x + a.width, b.x + b.width), bottom = std::min(a.y + a.height, b.y + b.height);
-  return {left, top, std::max(right - left, 0), std::max(bottom - top, 0)};
-}
-
 bool overlap(const PictureRectangle& a, const PictureRectangle& b) noexcept {
-  return !is_empty_part(intersection(a, b));
+  return !is_empty(common_part(a, b));
 }
 
 PictureRectangle bounds(const PictureRectangle& a, const PictureRectangle& b) noexcept {
@@ -47,7 +37,7 @@ bool is_blended_alike(const SceneLayer& a, const SceneLayer& b) noexcept {
 bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index, const PictureRectangle& everything) {
   const PlacedLayer& placed = layers[index];
   const bool covers = placed.how.blend == Blend::over && placed.how.opacity >= 1 && placed.how.alpha == Alpha::opaque;
-  if (!covers || intersection(placed.at.picture, everything) != placed.at.visible) {
+  if (!covers || common_part(placed.at.picture, everything) != placed.at.visible) {
     return false;
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -60,17 +50,12 @@ bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index, const
 
 }  // namespace
 
-Rectangle Compositor::to_gl(const PictureRectangle& rectangle) const noexcept {
-  return {rectangle.x, static_cast<int>(size_.height) - rectangle.y - rectangle.height, rectangle.width,
-          rectangle.height};
-}
-
 void Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, bool blends_linear_light,
                          std::int64_t now_ns) {
-  const PictureRectangle everything{0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height)};
+  const PictureRectangle everything = whole_of(surface);
   layers_.assign(all_layers.begin(), all_layers.end());
   for (PlacedLayer& placed : layers_) {
-    placed.at.visible = intersection(placed.at.visible, everything);
+    placed.at.visible = common_part(placed.at.visible, everything);
   }
   const std::span<const PlacedLayer> layers = layers_;
   damage_.clear();
@@ -123,8 +108,8 @@ void Compositor::find_damage(std::span<const PlacedLayer> layers, std::int64_t n
 
 /// Parts that overlap become one, so that nothing is composed twice.
 void Compositor::add_damage(PictureRectangle part) {
-  part = intersection(part, {0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
-  if (is_empty_part(part)) {
+  part = common_part(part, whole_of(size_));
+  if (is_empty(part)) {
     return;
   }
   for (std::size_t i = 0; i < damage_.size();) {
@@ -145,7 +130,7 @@ void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns)
       update_picture(kept, now_ns);
     }
   }
-  canvas_->clear(to_gl(part));
+  canvas_->clear(gl_rectangle(part, size_));
   const BlendValues values = blends_linear_light_ ? BlendValues::linear_light : BlendValues::coded;
   for (const Kept& kept : kept_) {
     const PlacedLayer& placed = kept.placed;
@@ -154,15 +139,15 @@ void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns)
     }
     if (kept.is_direct) {
       const Canvas::Drawing drawing = canvas_->draw(BlendValues::coded);
-      placed.layer->draw(to_gl(placed.at.picture), size_, now_ns, Alpha::opaque);
+      placed.layer->draw(gl_rectangle(placed.at.picture, size_), size_, now_ns, Alpha::opaque);
     } else {
       const Canvas::Drawing drawing = canvas_->draw(values);
       blender_.draw({.texture = kept.picture->texture(),
-                     .place = to_gl(placed.at.visible),
+                     .place = gl_rectangle(placed.at.visible, size_),
                      .blend = placed.how.blend,
                      .opacity = placed.how.opacity,
                      .values = values},
-                    to_gl(part));
+                    gl_rectangle(part, size_));
     }
   }
 }
@@ -193,10 +178,10 @@ void Compositor::update_picture(Kept& kept, std::int64_t now_ns) {
 void Compositor::show(GLuint target, bool everything) {
   glBindFramebuffer(GL_FRAMEBUFFER, target);
   if (everything) {
-    canvas_->show({0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+    canvas_->show(gl_rectangle(whole_of(size_), size_));
   } else {
     for (const PictureRectangle& part : unshown_) {
-      canvas_->show(to_gl(part));
+      canvas_->show(gl_rectangle(part, size_));
     }
   }
   unshown_.clear();

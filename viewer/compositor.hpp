@@ -53,7 +53,6 @@ class Compositor {
   void add_damage(PictureRectangle part);
   void compose_part(const PictureRectangle& part, std::int64_t now_ns);
   void update_picture(Kept& kept, std::int64_t now_ns);
-  [[nodiscard]] Rectangle to_gl(const PictureRectangle& rectangle) const noexcept;
 
   Blender blender_;
   std::optional<Canvas> canvas_;

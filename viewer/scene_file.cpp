@@ -136,13 +136,13 @@ struct SceneValue {
 
 /// A key of a table, and what it does to a draft.
 template <typename Draft>
-struct SceneKey {
+struct SceneTableKey {
   std::string_view name;
   void (*read)(const SceneValue& value, Draft& draft);
 };
 
 template <typename Draft, std::size_t count>
-std::string names_of(const std::array<SceneKey<Draft>, count>& keys) {
+std::string names_of(const std::array<SceneTableKey<Draft>, count>& keys) {
   std::string names(keys[0].name);
   for (std::size_t i = 1; i < count; ++i) {
     names += i + 1 < count ? ", " : " and ";
@@ -154,7 +154,7 @@ std::string names_of(const std::array<SceneKey<Draft>, count>& keys) {
 /// Reads the entries in the order of the file, so that the first error is the one that is reported.
 template <typename Draft, std::size_t count>
 void read_entries(const std::string& file, const toml::table& table, std::string_view owner,
-                  const std::array<SceneKey<Draft>, count>& keys, Draft& draft) {
+                  const std::array<SceneTableKey<Draft>, count>& keys, Draft& draft) {
   struct Entry {
     const toml::key* key;
     const toml::node* value;
@@ -168,7 +168,7 @@ void read_entries(const std::string& file, const toml::table& table, std::string
   });
   for (const Entry& entry : entries) {
     const auto known = std::find_if(keys.begin(), keys.end(),
-                                    [&](const SceneKey<Draft>& each) { return each.name == entry.key->str(); });
+                                    [&](const SceneTableKey<Draft>& each) { return each.name == entry.key->str(); });
     if (known == keys.end()) {
       ScenePlace{file, entry.key->source().begin}.fail(
           fmt::format("{} is no key of {}; it has {}", quote(entry.key->str()), owner, names_of(keys)));
@@ -245,7 +245,7 @@ void read_crop(const SceneValue& value, LayerDraft& draft) {
   draft.layer.crop = Box{x, y, width, height};
 }
 
-constexpr std::array<SceneKey<LayerDraft>, 11> layer_keys = {
+constexpr std::array<SceneTableKey<LayerDraft>, 11> layer_keys = {
     {{"source", read_source},
      {"local", read_local},
      {"options", read_options},
@@ -299,7 +299,7 @@ struct WallDraft {
   bool has_screens = false;
 };
 
-constexpr std::array<SceneKey<WallDraft>, 3> wall_keys = {
+constexpr std::array<SceneTableKey<WallDraft>, 3> wall_keys = {
     {{"screens",
       [](const SceneValue& value, WallDraft& draft) {
         const Size screens = value.parsed("COLUMNSxROWS in quotation marks, as in \"3x2\"", parse_screens);
@@ -362,7 +362,7 @@ void read_light(const SceneValue& value, SceneDraft& draft) {
   draft.scene.blends_linear_light = light == "linear";
 }
 
-constexpr std::array<SceneKey<SceneDraft>, 5> scene_keys = {
+constexpr std::array<SceneTableKey<SceneDraft>, 5> scene_keys = {
     {{"layout",
       [](const SceneValue& value, SceneDraft& draft) { draft.layout = value.word(layout_from_name, layout_names()); }},
      {"canvas",
