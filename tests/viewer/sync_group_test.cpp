@@ -60,29 +60,29 @@ struct DistantStream {
 class SyncGroupTest : public testing::Test {
  protected:
   /// Runs until `end_ns`. Returns how far apart the instants were that were shown together, at most, after a second.
-  std::int64_t run(std::vector<DistantStream*> streams, std::int64_t end_ns) {
+  std::int64_t run(const std::vector<DistantStream*>& streams, std::int64_t end_ns) {
     std::int64_t largest_ns = 0;
-    for (; refresh_ns < end_ns; refresh_ns += frame_period_ns) {
+    for (; refresh_ns_ < end_ns; refresh_ns_ += frame_period_ns) {
       std::int64_t oldest_ns = INT64_MAX, newest_ns = 0;
       for (DistantStream* stream : streams) {
-        stream->receive(refresh_ns, 2 * ns_per_ms, random);
-        stream->show(refresh_ns);
+        stream->receive(refresh_ns_, 2 * ns_per_ms, random_);
+        stream->show(refresh_ns_);
         oldest_ns = std::min(oldest_ns, stream->shown_begun_ns);
         newest_ns = std::max(newest_ns, stream->shown_begun_ns);
       }
-      largest_ns = refresh_ns > ns_per_s ? std::max(largest_ns, newest_ns - oldest_ns) : 0;
+      largest_ns = refresh_ns_ > ns_per_s ? std::max(largest_ns, newest_ns - oldest_ns) : 0;
     }
     return largest_ns;
   }
 
-  SyncGroup group;
-  std::mt19937 random{1};
-  std::int64_t refresh_ns = ns_per_ms;
+  SyncGroup group_;
+  std::mt19937 random_{1};
+  std::int64_t refresh_ns_ = ns_per_ms;
 };
 
 TEST_F(SyncGroupTest, AQuickStreamWaitsForASlowOne) {
-  DistantStream quick(group, 5 * ns_per_ms, -3 * ns_per_s, 8);
-  DistantStream slow(group, 60 * ns_per_ms, 7 * ns_per_s, 8);
+  DistantStream quick(group_, 5 * ns_per_ms, -3 * ns_per_s, 8);
+  DistantStream slow(group_, 60 * ns_per_ms, 7 * ns_per_s, 8);
   slow.first_ns = 7 * ns_per_ms;
   EXPECT_LE(run({&quick, &slow}, 4 * ns_per_s), frame_period_ns);
   EXPECT_EQ(quick.statistics.counts().frames_unsynchronised, 0U);
@@ -93,14 +93,14 @@ TEST_F(SyncGroupTest, AQuickStreamWaitsForASlowOne) {
 
 TEST_F(SyncGroupTest, EachByItselfIsShownAsItComes) {
   SyncGroup another;
-  DistantStream quick(group, 5 * ns_per_ms, 0, 8);
+  DistantStream quick(group_, 5 * ns_per_ms, 0, 8);
   DistantStream slow(another, 60 * ns_per_ms, 0, 8);
   EXPECT_GT(run({&quick, &slow}, 2 * ns_per_s), 2 * frame_period_ns);
 }
 
 TEST_F(SyncGroupTest, WhatARingCannotHoldIsCounted) {
-  DistantStream quick(group, 5 * ns_per_ms, 0, 3);  // it can wait for one period
-  DistantStream slow(group, 60 * ns_per_ms, 0, 3);
+  DistantStream quick(group_, 5 * ns_per_ms, 0, 3);  // it can wait for one period
+  DistantStream slow(group_, 60 * ns_per_ms, 0, 3);
   EXPECT_GT(run({&quick, &slow}, 2 * ns_per_s), frame_period_ns);
   EXPECT_GT(quick.statistics.counts().frames_unsynchronised, 100U);
   EXPECT_EQ(slow.statistics.counts().frames_unsynchronised, 0U);
@@ -108,14 +108,14 @@ TEST_F(SyncGroupTest, WhatARingCannotHoldIsCounted) {
 }
 
 TEST_F(SyncGroupTest, NobodyWaitsForAStreamThatIsTooSlowOrGone) {
-  DistantStream quick(group, 5 * ns_per_ms, 0, 8);
-  DistantStream too_slow(group, 300 * ns_per_ms, 0, 8);
+  DistantStream quick(group_, 5 * ns_per_ms, 0, 8);
+  DistantStream too_slow(group_, 300 * ns_per_ms, 0, 8);
   run({&quick, &too_slow}, 2 * ns_per_s);
   EXPECT_LT(quick.queue.pacing()->delay_ns, frame_period_ns);
   EXPECT_GT(too_slow.statistics.counts().frames_unsynchronised, 50U) << "it is shown, later than the others";
 
-  DistantStream slow(group, 60 * ns_per_ms, 0, 8);
-  slow.first_ns = refresh_ns;
+  DistantStream slow(group_, 60 * ns_per_ms, 0, 8);
+  slow.first_ns = refresh_ns_;
   run({&quick, &slow}, 4 * ns_per_s);
   EXPECT_GT(quick.queue.pacing()->delay_ns, 50 * ns_per_ms);
   run({&quick}, 5 * ns_per_s);  // nothing comes of the other
