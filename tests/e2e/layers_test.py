@@ -29,8 +29,7 @@ class Layers(harness.EndToEnd):
     def wait_for_streams(self, viewer: harness.Program, streams: int):
         """More frames than the first of each stream are on their way: the live line counts those of all streams."""
         viewer.wait_line(r"fps · .* shown \d+")
-        for _ in range(streams):
-            viewer.wait_line(r"transport=")
+        harness.wait_until(lambda: viewer.text.count("transport=") >= streams, "the first frame of each stream")
         seen = len(viewer.lines)
         viewer.wait_line(r"fps · ", after=seen)
 
@@ -139,13 +138,15 @@ class Layers(harness.EndToEnd):
         self.assertLess(dimmed[2], 200, "is dimmed")
 
     def test_a_stopped_peer_delays_no_end(self):
-        senders = [self.send_colours("red") for _ in range(3)]
-        viewer = self.view_until_shown(*(sender.address for sender in senders), streams=3)
-        for sender in senders[:2]:
+        """Each may cost a second: five one after the other take longer than this waits, on any machine."""
+        stopped = [self.send_colours("red") for _ in range(5)]
+        senders = [*stopped, self.send_colours("blue")]
+        viewer = self.view_until_shown(*(sender.address for sender in senders), streams=len(senders))
+        for sender in stopped:
             sender.pause()
         viewer.interrupt()
-        self.ends(viewer)
-        self.assertEqual(len(self.every_stream(viewer)), 3)
+        self.ends(viewer, seconds=4 * harness.TIMEOUT_SCALE)
+        self.assertEqual(len(self.every_stream(viewer)), len(senders))
 
     def test_ends_when_every_stream_has_ended(self):
         short = self.send_on(source("red"), "--frames", "5")
