@@ -86,7 +86,7 @@ struct ValueLayer {
     for (int j = static_cast<int>(down.from); j < down.to; ++j) {
       for (int i = static_cast<int>(across.from); i < across.to; ++i) {
         const double weight = across.part_of(i) * down.part_of(j) / area;
-        const double value = values[static_cast<std::size_t>(j * frame_width + i)] / 255.0;
+        const double value = values[static_cast<std::size_t>(j) * frame_width + static_cast<std::size_t>(i)] / 255.0;
         means.value += weight * value;
         means.multiplied += weight * value * value;
       }
