@@ -283,6 +283,21 @@ TEST_F(CompositorTest, APictureThatIsLargerThanTheSurfaceIsCutOff) {
   expect_reference(compose(compositor), filtered);
 }
 
+/// OpenGL has no texture of that size.
+TEST_F(CompositorTest, ADeeplyEnlargedPictureTakesNoMoreMemoryThanTheSurface) {
+  add_layers(2);
+  placed_[0].at = {.picture = {-30000, -22500, 60000, 45000}, .visible = {-29990, -22490, 59980, 44980}};
+  put(1, {40, 30, 40, 30});
+  layers_[0]->show_quarters(10);
+  layers_[1]->show_quarters(60);
+  Compositor compositor;
+  expect_reference(compose(compositor), filtered);
+  placed_[0].at.visible = placed_[0].at.picture;  // it is not drawn directly, since another one lies over it
+  expect_reference(compose(compositor), filtered);
+  put(1, {});
+  expect_reference(compose(compositor), filtered);
+}
+
 TEST_F(CompositorTest, ALayerIsSeenFromItsFirstPictureOn) {
   add_layers(3);
   put(0, {0, 0, 80, 60});
