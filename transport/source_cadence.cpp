@@ -28,7 +28,7 @@ std::optional<CadenceRequest> SourceCadence::take_change() noexcept {
   return std::exchange(change_, std::nullopt);
 }
 
-std::string SourceCadence::ask(const void* session, const CadenceRequest& request) {
+std::string SourceCadence::ask(const void* session, const CadenceRequest& request, std::int64_t now_ns) {
   const std::scoped_lock lock(mutex_);
   if (own_period_ns_ == 0) {
     return "this source has times of its own: it is a file or live, or its sender runs with --no-pace";
@@ -42,7 +42,6 @@ std::string SourceCadence::ask(const void* session, const CadenceRequest& reques
            std::to_string(own_period_ns_);
   }
   owner_ = session;
-  const std::int64_t now_ns = monotonic_ns();
   if (now_ns - shifts_since_ns_ >= shift_window_ns) {
     shifts_since_ns_ = now_ns;
     shifted_ns_ = 0;

@@ -26,9 +26,10 @@ class SourceCadence {
   /// The source: what has changed since the last call, if anything has. The shifts are added up.
   std::optional<CadenceRequest> take_change() noexcept;
 
-  /// A session: its viewer asks. `session` identifies it. Returns why the request is refused, or nothing. In each
-  /// quarter of a second the source is shifted by one period at most; what is asked for beyond that is left out.
-  std::string ask(const void* session, const CadenceRequest& request);
+  /// A session: its viewer asks at `now_ns` (monotonic). `session` identifies it. Returns why the request is refused,
+  /// or nothing. In each quarter of a second the source is shifted by one period at most; what is asked for beyond that
+  /// is left out.
+  std::string ask(const void* session, const CadenceRequest& request, std::int64_t now_ns);
   /// The session ends.
   void forget(const void* session) noexcept;
 

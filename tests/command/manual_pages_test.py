@@ -41,12 +41,12 @@ class ManualPages(unittest.TestCase):
     @unittest.skipUnless("framewire-view" in manuals.PROGRAMS, "framewire-view is not built")
     def test_the_readme_has_the_keys_of_the_window(self):
         readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-        paragraph = readme[readme.index("\n## The viewer\n"):].split("\n\n")[1]
+        table = readme[readme.index("\n### Keys and mouse\n"):].split("\n\n")[1]
         help_text = manuals.help_of("framewire-view")
         keys = re.findall(r"^  ([A-Z])(?:, Esc)?  +\w", help_text[help_text.index("In the window:"):].split("\n\n")[0],
                           re.MULTILINE)
         self.assertGreaterEqual(len(keys), 4, help_text)
-        self.assertEqual(set(re.findall(r"`([A-Z])`", paragraph)), set(keys))
+        self.assertEqual(set(re.findall(r"^\| ([A-Z])(?:, Esc)? \|", table, re.MULTILINE)), set(keys))
 
     def test_sections(self):
         for program in manuals.PROGRAMS:

@@ -192,7 +192,8 @@ void SenderSession::handle(const nlohmann::json& message) {
     clock.sender_ns = monotonic_ns();
     authenticated_.channel->post(to_json(clock));
   } else if (type == "cadence") {
-    if (const std::string refusal = stream_->cadence().ask(this, read_cadence(message)); !refusal.empty()) {
+    if (const std::string refusal = stream_->cadence().ask(this, read_cadence(message), monotonic_ns());
+        !refusal.empty()) {
       authenticated_.channel->post(no_cadence(refusal));
     }
   } else if (type == "bye") {
