@@ -276,7 +276,7 @@ void Drawing::show_frames_in_hand() {
   refreshes_.drawn(presented->drawn_ns - begun_ns);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->has_frame_in_hand()) {
-      composition_.frame_shown(i, streams_[i]->shown(presented->shown_ns));
+      composition_.frame_shown(i, streams_[i]->shown(*presented));
     }
   }
   plan_next_redraw(0);

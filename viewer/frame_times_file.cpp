@@ -46,16 +46,15 @@ std::uint64_t FrameTimesFile::write() const {
   }
   const std::scoped_lock lock(mutex_);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(file_.c_str(), "we"), std::fclose);
-  bool is_written =
-      file != nullptr &&
-      std::fputs(
-          "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,selected_ns,uploaded_ns,shown_ns\n",
-          file.get()) >= 0;
+  bool is_written = file != nullptr && std::fputs(
+                                           "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,"
+                                           "selected_ns,uploaded_ns,drawn_ns,shown_ns\n",
+                                           file.get()) >= 0;
   for (auto frame = frames_.begin(); is_written && frame != frames_.end(); ++frame) {
-    const std::string line =
-        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", frame->stream + 1, frame->sequence, frame->pts_ns,
-                    frame->sender.begun_ns, frame->sender.completed_ns, frame->sender.offered_ns,
-                    frame->here.received_ns, frame->here.selected_ns, frame->here.uploaded_ns, frame->here.shown_ns);
+    const std::string line = fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", frame->stream + 1, frame->sequence,
+                                         frame->pts_ns, frame->sender.begun_ns, frame->sender.completed_ns,
+                                         frame->sender.offered_ns, frame->here.received_ns, frame->here.selected_ns,
+                                         frame->here.uploaded_ns, frame->here.drawn_ns, frame->here.shown_ns);
     is_written = std::fputs(line.c_str(), file.get()) >= 0;
   }
   if (!is_written || std::fflush(file.get()) != 0) {

@@ -25,7 +25,8 @@ std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
   auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
                                                        .is_fullscreen = options.is_fullscreen,
                                                        .monitor = options.monitor,
-                                                       .wants_vsync = !options.is_low_latency});
+                                                       .wants_vsync = !options.is_low_latency,
+                                                       .awaits_server = options.frame_times_file.has_value()});
   window->set_title("framewire – " + title_of(options));
   return window;
 }

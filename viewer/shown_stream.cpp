@@ -109,14 +109,15 @@ void ShownStream::pass_unseen() {
   settle();
 }
 
-std::int64_t ShownStream::shown(std::int64_t shown_ns) {
+std::int64_t ShownStream::shown(const Surface::Presented& presented) {
   layer_.release_finished();
-  times_.shown_ns = shown_ns;
+  times_.drawn_ns = presented.drawn_ns;
+  times_.shown_ns = presented.shown_ns;
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   const FrameHeader header = *std::exchange(header_, std::nullopt);
   stream_->queue().settle([&] { stream_->statistics().frame_shown(header.times, times_, offset_ns); });
   frame_times_.frame_shown(number_, header, times_, offset_ns);
-  return shown_ns + offset_ns - header.times.completed_ns;
+  return presented.shown_ns + offset_ns - header.times.completed_ns;
 }
 
 void ShownStream::settle() noexcept {

@@ -16,6 +16,7 @@
 #include "viewer/layer.hpp"
 #include "viewer/painters.hpp"
 #include "viewer/stream_facts.hpp"
+#include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
 
 namespace framewire {
@@ -65,8 +66,8 @@ class ShownStream {
   [[nodiscard]] std::string describe_failed_upload() const;
   /// Nobody sees the frame in hand: checks and releases it.
   void pass_unseen();
-  /// The frame in hand was presented at `shown_ns`. Returns its latency.
-  std::int64_t shown(std::int64_t shown_ns);
+  /// The frame in hand was presented. Returns its latency.
+  std::int64_t shown(const Surface::Presented& presented);
   /// Counts the frame in hand, if any, as superseded.
   void settle() noexcept;
 

@@ -29,6 +29,7 @@ struct ShownTimes {
   std::int64_t received_ns = 0;
   std::int64_t selected_ns = 0;
   std::int64_t uploaded_ns = 0;
+  std::int64_t drawn_ns = 0;  // ready to be presented
   std::int64_t shown_ns = 0;
 };
 

@@ -164,7 +164,8 @@ GlfwLibrary::~GlfwLibrary() {
   glfwTerminate();
 }
 
-Window::Window(const WindowOptions& options) : wants_vsync_(options.wants_vsync) {
+Window::Window(const WindowOptions& options)
+    : wants_vsync_(options.wants_vsync), awaits_server_(options.awaits_server) {
   if (options.monitor) {
     chosen_monitor_ = find_monitor(*options.monitor);
   }
@@ -395,6 +396,9 @@ std::optional<Surface::Presented> Window::present() noexcept {
   wake();
   const GpuWait shown = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
   if (refreshes_) {
+    if (awaits_server_) {
+      refreshes_->await_answer();
+    }
     refreshes_->take_events(monotonic_ns());
   }
   if (drawn == GpuWait::failed || shown == GpuWait::failed) {

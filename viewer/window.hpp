@@ -22,6 +22,7 @@ struct WindowOptions {
   bool is_fullscreen = false;
   std::optional<std::uint32_t> monitor;  // 1 is the primary one
   bool wants_vsync = true;               // pictures wait for the screen's refresh
+  bool awaits_server = false;            // present() ends when the X server has the picture: for measurements
 };
 
 /// Initialises GLFW, and terminates it after the window.
@@ -88,6 +89,7 @@ class Window final : public Surface {
   double pointer_y_ = -1;
   std::array<GLFWcursor*, pointer_shape_count> cursors_{};  // null: the window system's usual one
   const bool wants_vsync_;
+  const bool awaits_server_;
   bool is_synchronised_ = false;
   std::unique_ptr<XPresent> refreshes_;  // null: unknown
   // For the drawing thread, which may not ask GLFW for them.

@@ -87,6 +87,11 @@ std::unique_ptr<XPresent> XPresent::open(GLFWwindow* window) {
   return std::unique_ptr<XPresent>(new XPresent(std::move(connection)));
 }
 
+void XPresent::await_answer() noexcept {
+  const XcbPointer<xcb_get_input_focus_reply_t> answer(
+      xcb_get_input_focus_reply(connection_->xcb, xcb_get_input_focus(connection_->xcb), nullptr));
+}
+
 void XPresent::take_events(std::int64_t now_ns) noexcept {
   Connection& connection = *connection_;
   while (const XcbPointer<xcb_generic_event_t> event{xcb_poll_for_special_event(connection.xcb, connection.events)}) {

@@ -13,7 +13,8 @@ namespace framewire {
 
 /// Asks the X server when it refreshes the screen that a window is on: the time and the count of the next refresh come
 /// as events (presentproto.txt, PresentNotifyMSC). Has a connection of its own, so that neither GLFW nor the driver
-/// disturbs it. Made on the main thread, then used on the drawing thread; no call waits for the server there.
+/// disturbs it. Made on the main thread, then used on the drawing thread; only await_answer() waits for the server
+/// there.
 class XPresent {
  public:
   /// Nothing if the window is not one of X, or the server lacks the extension.
@@ -25,6 +26,10 @@ class XPresent {
   /// The first refresh after `now_ns`. Nothing at first, and after a time in which nobody asked: answers take until the
   /// next refresh.
   std::optional<Refresh> next_after(std::int64_t now_ns) noexcept;
+
+  /// Waits until the server has answered: it has done then what was asked of it before, by others, too, unless it has
+  /// more requests at once than it takes in turn. For measurements; may wait for ever.
+  void await_answer() noexcept;
 
   /// Reads what the server has said. Call it after each swap: the server also tells of those, and events that nobody
   /// reads would pile up.
