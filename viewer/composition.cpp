@@ -230,6 +230,9 @@ void Composition::draw_panel(Size surface, const ComposedStream& stream, std::in
                          .format = format ? describe(*format) : "",
                          .colour = format ? describe_colour(*format) : "",
                          .pacing = stream.pacing ? describe(*stream.pacing) : "",
+                         .clocks = stream.clock_uncertainty_ns > 0
+                                       ? "the clocks agree within " + format_ms(stream.clock_uncertainty_ns) + " ms"
+                                       : "",
                          .start_line = stream.facts->status.start_line,
                          .upload_path = std::string(name(stream.layer->method())) + ", " + short_renderer()};
   panel_.draw(overlay_, surface, *stream.statistics, stream.counts, facts, now_ns);

@@ -28,6 +28,7 @@ struct ComposedStream {
   Statistics* statistics = nullptr;  // for the panel, as what follows
   SubscriberCounts counts{};
   std::optional<Pacing> pacing{};
+  std::int64_t clock_uncertainty_ns = 0;  // by how much latencies may be wrong
 };
 
 /// Draws the streams' pictures, and over them the panel, and for a stream without a picture or a sender what it waits

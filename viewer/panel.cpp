@@ -92,6 +92,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   faint_line(facts.format);
   faint_line(facts.colour);
   faint_line(facts.pacing);
+  faint_line(facts.clocks);
   faint_line(facts.start_line);
   faint_line(facts.upload_path);
   ImGui::End();

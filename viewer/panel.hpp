@@ -18,6 +18,7 @@ struct PanelFacts {
   std::string format;       // "3840x2160 rgba 60 fps"
   std::string colour;       // "matrix bt709, range tv, chroma left"
   std::string pacing;       // "chosen 5.1 ms after the quickest arrival (jitter p99.9 4.1 ms)", or empty
+  std::string clocks;       // "the clocks agree within 0.05 ms"; empty: there is one clock
   std::string start_line;   // "transport=local memory=host …"
   std::string upload_path;  // "pinned memory, llvmpipe"
 };

@@ -56,7 +56,8 @@ ComposedStream ShownStream::composed() noexcept {
           .defect = defect_,
           .statistics = &stream_->statistics(),
           .counts = stream_->counts(),
-          .pacing = stream_->queue().pacing()};
+          .pacing = stream_->queue().pacing(),
+          .clock_uncertainty_ns = stream_->clock_offset().uncertainty_ns};
 }
 
 ChromaLocation ShownStream::chroma_location() const noexcept {
