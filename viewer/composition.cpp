@@ -176,13 +176,16 @@ bool Composition::has_status(Streams streams) const noexcept {
 }
 
 void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
-  int notes = 0;
+  std::vector<PictureRectangle> notes;
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (!needs_status(streams[i]) || is_empty(boxes_[i])) {
       continue;
     }
     if (hides_others(streams, i)) {
-      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes++}, status_of(streams[i]));
+      const auto below = std::ranges::count_if(
+          notes, [&](const PictureRectangle& other) { return !is_empty(common_part(other, boxes_[i])); });
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = static_cast<int>(below)}, status_of(streams[i]));
+      notes.push_back(boxes_[i]);
     } else {
       draw_status(surface, streams[i], boxes_[i], now_ns);
     }

@@ -58,7 +58,7 @@ void Drawing::show(const ShownScene& shown) {
     const auto known = std::ranges::find_if(before, [&](const auto& old) { return old && old->stream() == stream; });
     streams_.push_back(known != before.end() ? std::move(*known)
                                              : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
-                                                                             options_, streams_.size()));
+                                                                             options_, streams_so_far_++));
   }
   composition_.show(shown.scene, shown.selection);
   schedule_.request_within(delay_of_new_scene_ns());

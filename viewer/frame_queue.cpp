@@ -227,9 +227,7 @@ std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {
       frame = selector_.pop();
     }
     is_in_hand_ = is_in_hand_ || frame.has_value();
-    if (frame && sync_ && playout_.misses(presentation_ns(*frame), frame->received_ns())) {
-      statistics_.frame_unsynchronised();
-    }
+    is_out_of_step_ = frame && sync_ && playout_.misses(presentation_ns(*frame), frame->received_ns());
     makes_room = !had_room && selector_.has_room();
   }
   superseded.release(statistics_);
@@ -237,6 +235,11 @@ std::optional<ReceivedFrame> FrameQueue::take(std::int64_t now_ns) {
     listeners_.on_room();
   }
   return frame;
+}
+
+bool FrameQueue::is_out_of_step() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return is_out_of_step_;
 }
 
 void FrameQueue::take_slices(std::vector<ReceivedFrame>& slices) {

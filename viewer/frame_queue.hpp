@@ -66,6 +66,8 @@ class FrameQueue {
   /// `paced_every` the oldest that is due. It counts as neither shown nor superseded before settle(): call that before
   /// the next take().
   std::optional<ReceivedFrame> take(std::int64_t now_ns = INT64_MAX);
+  /// Whether the frame that take() returned is shown with frames of another instant (synchronise()).
+  [[nodiscard]] bool is_out_of_step() const noexcept;
   /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to
   /// one frame, which is not complete. Allocates only at the first calls.
   void take_slices(std::vector<ReceivedFrame>& slices);
@@ -115,7 +117,8 @@ class FrameQueue {
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame
   bool is_drawing_blocked_ = false;                        // a frame was overdue, and none was taken since
-  bool is_in_hand_ = false;                                // take() returned a frame that is not settled
+  bool is_out_of_step_ = false;
+  bool is_in_hand_ = false;  // take() returned a frame that is not settled
   bool is_closed_ = false;
 };
 

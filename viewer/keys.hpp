@@ -44,7 +44,7 @@ inline constexpr std::array scene_key_bindings = {
     SceneKeyBinding{'m', "M", SceneKey::hide, "hide it, or show it again"},
     SceneKeyBinding{'z', "Z", SceneKey::zoom, "show it pixel by pixel, or fitted again; also a stream that is alone"},
     SceneKeyBinding{'l', "L", SceneKey::next_layout, "go through the layouts grid, side, pip and overlay"},
-    SceneKeyBinding{'0', "0", SceneKey::reset, "show everything as it was at the start"},
+    SceneKeyBinding{'0', "0", SceneKey::reset, "undo all of this: show the scene as it was given"},
 };
 
 /// What the mouse does, for --help and README.md.

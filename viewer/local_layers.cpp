@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 #include "base/error.hpp"
@@ -60,8 +61,9 @@ const LocalLayers::LocalLayer* LocalLayers::find(const ViewedStream& stream) con
 
 bool LocalLayers::goes_on(const ViewedStream& stream) const {
   const LocalLayer* layer = find(stream);
-  return layer != nullptr && (layer->sender->state() == LocalSender::State::running ||
-                              layer->sender->state() == LocalSender::State::failed);
+  return layer != nullptr && !layer->is_given_up &&
+         (layer->sender->state() == LocalSender::State::running ||
+          layer->sender->state() == LocalSender::State::failed);
 }
 
 bool LocalLayers::has_failed(const ViewedStream& stream) const {
@@ -105,7 +107,7 @@ void LocalLayers::follow(LocalLayer& layer, const Actions& actions) {
     }
   } else if (now != before || !layer.has_failed) {
     follow_failure(layer);
-  } else if (layer.sender->is_due()) {
+  } else if (layer.sender->is_due() && !layer.is_given_up) {
     start_again(layer, actions);
   }
 }
@@ -135,11 +137,17 @@ void LocalLayers::follow_failure(LocalLayer& layer) {
 /// A sender that came to its end before it failed has ended its stream, too.
 void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) {
   if (layer.stream->status().state == SubscriberState::finished) {
+    StreamPointer next;
     try {
-      layer.stream = actions.replace(layer.stream, layer.sender->source());
-    } catch (const Error&) {
-      return;  // no descriptors, perhaps: next time
+      next = actions.replace(layer.stream, layer.sender->source());
+    } catch (const std::exception&) {
+      return;  // no descriptors or threads, perhaps: next time
     }
+    if (!next) {
+      layer.is_given_up = true;
+      return;
+    }
+    layer.stream = std::move(next);
     layer.is_closed = false;
     layer.sessions_at_failure = 0;
     layer.stream->set_trouble(layer.sender->reason());

@@ -27,7 +27,8 @@ class LocalLayers {
   struct Actions {
     /// The stream has had its last frame: says bye to its sender, which waits for that before it ends.
     std::function<void(ViewedStream& ended)> close;
-    /// Puts a new stream of the same source in the place of one that has ended, and returns it. May throw Error.
+    /// Puts a new stream of the same source in the place of one that has ended, and returns it; null: there is to be
+    /// none, so that the source is not started again. May throw.
     std::function<StreamPointer(const StreamPointer& ended, const LocalSource& source)> replace;
   };
 
@@ -65,6 +66,7 @@ class LocalLayers {
     std::unique_ptr<LocalSender> sender;
     bool is_closed = false;
     bool has_failed = false;
+    bool is_given_up = false;
     std::uint64_t sessions_at_failure = 0;
   };
   [[nodiscard]] const LocalLayer* find(const ViewedStream& stream) const;

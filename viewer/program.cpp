@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
 #include <utility>
 
 #include "base/error.hpp"
@@ -102,6 +103,9 @@ ExitStatus Program::run() {
   } catch (const Error& error) {
     log_.error(error.what());
     ending_ = error.status();
+  } catch (const std::exception& error) {  // no memory, or no more threads
+    log_.error(error.what());
+    ending_ = exit_status_of(error);
   }
   return finish();
 }
@@ -123,8 +127,9 @@ bool Program::is_unread() const noexcept {
 }
 
 bool Program::have_all_ended() const noexcept {
-  return std::ranges::all_of(streams_,
-                             [](const auto& stream) { return stream->queue().is_closed() || stream->ending(); });
+  return std::ranges::all_of(streams_, [this](const auto& stream) {
+    return (stream->queue().is_closed() || stream->ending()) && !local_layers_.goes_on(*stream);
+  });
 }
 
 bool Program::is_stuck_at_last_frame() const noexcept {
@@ -334,6 +339,9 @@ ExitStatus Program::finish() {
 
 /// All at once: a sender that is stopped must not delay the goodbye to the others.
 void Program::close_streams() {
+  for (const Retired& retired : retired_) {
+    retired.closing.wait();
+  }
   const ViewerReport last = report(streams_);
   std::vector<std::future<void>> closing;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -342,8 +350,9 @@ void Program::close_streams() {
 }
 
 bool Program::has_shown() const {
-  return std::ranges::any_of(streams_,
-                             [](const auto& stream) { return stream->statistics().counts().frames_shown > 0; });
+  return has_shown_before_ || std::ranges::any_of(streams_, [](const auto& stream) {
+           return stream->statistics().counts().frames_shown > 0;
+         });
 }
 
 /// Every frame is released and counted after this, unless the drawing thread is blocked: then its frames are only

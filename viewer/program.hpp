@@ -47,7 +47,7 @@ class Program {
   [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
 
  private:
-  /// A stream that was closed; the drawing thread may still use it.
+  /// A stream that was closed; the drawing thread may still use it, and it may still have its place.
   struct Retired {
     std::shared_ptr<ViewedStream> stream;
     std::future<void> closing;  // its goodbye; before the stream is destroyed
@@ -104,7 +104,8 @@ class Program {
   SceneOfSources shown_;                                // the given scene
   std::vector<std::vector<std::string>> offers_;        // follow_offers() has looked at these
   std::vector<Retired> retired_;
-  SceneEditor editor_;  // of the scene that was given; without a window nothing is edited
+  bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more
+  SceneEditor editor_;             // of the scene that was given; without a window nothing is edited
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;

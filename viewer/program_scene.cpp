@@ -158,6 +158,7 @@ void Program::retire(std::shared_ptr<ViewedStream> stream, const std::string& wh
   stream->queue().abandon();
   const ViewerReport last = report({&stream, 1});
   log_.info(stream->peer_text() + " " + why + ": " + summary(last).front());
+  has_shown_before_ |= stream->statistics().counts().frames_shown > 0;
   auto closing = close_aside(*stream, stats_json(last));
   retired_.push_back({.stream = std::move(stream), .closing = std::move(closing)});
 }
@@ -188,8 +189,13 @@ void Program::follow_local_layers() {
                          const LocalSource& source) { return replace(ended, source_of(source, options_.session)); }});
 }
 
-/// A stream that its sender has ended gets no more frames, so another one takes its place when that sender goes on.
+/// A stream that its sender has ended gets no more frames, so another one takes its place when that sender goes on. But
+/// what is recorded ends with the stream.
 std::shared_ptr<ViewedStream> Program::replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source) {
+  if (options_.output_file) {
+    log_.warning(ended->peer_text() + " has ended, and is not started again, because it is recorded");
+    return nullptr;
+  }
   auto stream = open(source, streams_.size() > 1);
   std::ranges::replace(streams_, ended, stream);
   show_arranged();
@@ -197,10 +203,12 @@ std::shared_ptr<ViewedStream> Program::replace(const std::shared_ptr<ViewedStrea
   return stream;
 }
 
+/// Its sender waits for that before it ends.
 void Program::close(ViewedStream& stream) {
   const auto place = std::ranges::find(streams_, &stream, &std::shared_ptr<ViewedStream>::get);
   stream.stop();
-  stream.close(stats_json(report({&*place, 1})));
+  auto closing = close_aside(stream, stats_json(report({&*place, 1})));
+  retired_.push_back({.stream = *place, .closing = std::move(closing)});
 }
 
 }  // namespace framewire

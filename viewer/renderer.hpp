@@ -26,8 +26,8 @@ namespace framewire {
 class Renderer {
  public:
   /// Starts the thread, and waits until it can draw. `surface`, `frame_times` and `clock` outlive it.
-  /// `on_news` is called on the thread when failure() or take_screenshot() has something. Throws Error if OpenGL cannot
-  /// do what is needed.
+  /// `on_news` is called on the thread when failure(), take_screenshot() or take_warnings() has something. Throws Error
+  /// if OpenGL cannot do what is needed.
   Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options,
            std::function<void()> on_news);
   Renderer(const Renderer&) = delete;

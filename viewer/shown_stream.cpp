@@ -116,7 +116,13 @@ std::int64_t ShownStream::shown(const Surface::Presented& presented) {
   times_.shown_ns = presented.shown_ns;
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   const FrameHeader header = *std::exchange(header_, std::nullopt);
-  stream_->queue().settle([&] { stream_->statistics().frame_shown(header.times, times_, offset_ns); });
+  const bool is_out_of_step = stream_->queue().is_out_of_step();
+  stream_->queue().settle([&] {
+    stream_->statistics().frame_shown(header.times, times_, offset_ns);
+    if (is_out_of_step) {
+      stream_->statistics().frame_unsynchronised();
+    }
+  });
   frame_times_.frame_shown(number_, header, times_, offset_ns);
   return presented.shown_ns + offset_ns - header.times.completed_ns;
 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -42,42 +41,47 @@ class SyncGroup {
 
  private:
   struct Need {
+    bool has_member = false;
+    bool is_known = false;  // else it holds nobody back
     std::int64_t need_ns = 0;
     std::int64_t at_ns = 0;
   };
 
   std::size_t join() {
     const std::scoped_lock lock(mutex_);
-    needs_.emplace_back();
-    return needs_.size() - 1;
+    const auto free = std::ranges::find(needs_, false, &Need::has_member);
+    const auto index = static_cast<std::size_t>(free - needs_.begin());
+    if (free == needs_.end()) {
+      needs_.emplace_back();
+    }
+    needs_[index] = {.has_member = true};
+    return index;
   }
   void leave(std::size_t index) noexcept {
     const std::scoped_lock lock(mutex_);
-    needs_[index].reset();
+    needs_[index] = {};
   }
 
   /// The longest need that is not so far from the shortest that waiting for it would take too long.
   std::int64_t common_ns(std::size_t index, std::int64_t need_ns, std::int64_t now_ns) noexcept {
     const std::scoped_lock lock(mutex_);
-    needs_[index] = Need{.need_ns = need_ns, .at_ns = now_ns};
+    needs_[index] = {.has_member = true, .is_known = true, .need_ns = need_ns, .at_ns = now_ns};
     std::int64_t shortest_ns = need_ns;
-    for (auto& need : needs_) {
-      if (need && now_ns - need->at_ns > forgotten_after_ns) {
-        need.reset();
-      }
-      shortest_ns = need ? std::min(shortest_ns, need->need_ns) : shortest_ns;
+    for (Need& need : needs_) {
+      need.is_known = need.is_known && now_ns - need.at_ns <= forgotten_after_ns;
+      shortest_ns = need.is_known ? std::min(shortest_ns, need.need_ns) : shortest_ns;
     }
     std::int64_t longest_ns = shortest_ns;
-    for (const auto& need : needs_) {
-      if (need && saturating_subtract(need->need_ns, shortest_ns) <= longest_wait_ns) {
-        longest_ns = std::max(longest_ns, need->need_ns);
+    for (const Need& need : needs_) {
+      if (need.is_known && saturating_subtract(need.need_ns, shortest_ns) <= longest_wait_ns) {
+        longest_ns = std::max(longest_ns, need.need_ns);
       }
     }
     return longest_ns;
   }
 
   std::mutex mutex_;  // guards what follows
-  std::vector<std::optional<Need>> needs_;
+  std::vector<Need> needs_;
 };
 
 }  // namespace framewire

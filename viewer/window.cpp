@@ -179,7 +179,7 @@ Window::Window(const WindowOptions& options)
     throw;
   }
   glfwMakeContextCurrent(nullptr);
-  if (wants_vsync_) {
+  if (wants_vsync_ || awaits_server_) {
     refreshes_ = XPresent::open(window_);
   }
   read_size();
@@ -385,7 +385,7 @@ void Window::begin() noexcept {
 }
 
 std::optional<Refresh> Window::next_refresh(std::int64_t now_ns) noexcept {
-  return refreshes_ ? refreshes_->next_after(now_ns) : std::nullopt;
+  return refreshes_ && wants_vsync_ ? refreshes_->next_after(now_ns) : std::nullopt;
 }
 
 /// The first wait tells what the drawing took; the second ends when the picture has left for the screen.

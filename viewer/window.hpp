@@ -22,7 +22,7 @@ struct WindowOptions {
   bool is_fullscreen = false;
   std::optional<std::uint32_t> monitor;  // 1 is the primary one
   bool wants_vsync = true;               // pictures wait for the screen's refresh
-  bool awaits_server = false;            // present() ends when the X server has the picture: for measurements
+  bool awaits_server = false;            // present() ends when an X server with Present has the picture: to measure
 };
 
 /// Initialises GLFW, and terminates it after the window.

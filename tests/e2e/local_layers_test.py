@@ -262,5 +262,17 @@ class LocalLayers(harness.EndToEnd):
         self.one_message(viewer, "red.png: broken")
 
 
+    def test_a_recording_ends_with_its_source(self):
+        """A source that began anew would overwrite it."""
+        self.file("red.png").write_bytes(png(RED))
+        send = self.programs_with_a_script('"$SEND" "$@"; echo "framewire-send: broken" >&2; exit 1')
+        viewer = self.start(send.with_name("framewire-view"), "--layer", "red.png", "--headless", "--output",
+                            self.file("red.rgb"), environment=self.script_environment())
+        self.ends(viewer, harness.FAILED)
+        viewer.wait_line("red.png has ended, and is not started again, because it is recorded")
+        viewer.wait_line("^frames   1 received, 1 shown.* 1 recorded")
+        self.assertGreater(self.file("red.rgb").stat().st_size, 0)
+
+
 if __name__ == "__main__":
     harness.main()
