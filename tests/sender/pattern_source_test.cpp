@@ -175,7 +175,7 @@ class PatternAtACadence : public testing::Test {
 
   void watch() { viewer_.emplace(stream_, false); }
   void ask(const CadenceRequest& request) {
-    EXPECT_TRUE(eventually([&] { return stream_.cadence().ask(this, request).empty(); })) << "it offers none";
+    EXPECT_TRUE(eventually([&] { return stream_.cadence().ask(this, request, monotonic_ns()).empty(); })) << "it offers none";
   }
   void await_frames(std::uint64_t more) {
     const std::uint64_t enough = stream_.frames_produced() + more;
