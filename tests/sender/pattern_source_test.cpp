@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/sender/media_viewer.hpp"
@@ -175,7 +176,8 @@ class PatternAtACadence : public testing::Test {
 
   void watch() { viewer_.emplace(stream_, false); }
   void ask(const CadenceRequest& request) {
-    EXPECT_TRUE(eventually([&] { return stream_.cadence().ask(this, request, monotonic_ns()).empty(); })) << "it offers none";
+    EXPECT_TRUE(eventually([&] { return stream_.cadence().ask(this, request, monotonic_ns()).empty(); }))
+        << "it offers none";
   }
   void await_frames(std::uint64_t more) {
     const std::uint64_t enough = stream_.frames_produced() + more;
