@@ -42,7 +42,7 @@ void LocalLayers::show(std::span<const StreamPointer> streams, std::span<const V
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (sources[i].local && find(*streams[i]) == nullptr) {
       layers_.push_back(
-          {.stream = streams[i], .sender = std::make_unique<LocalSender>(program_, *sources[i].local, clock_, log_)});
+          {.stream = streams[i], .sender = std::make_unique<SenderProcess>(program_, *sources[i].local, clock_, log_)});
       layers_.back().sender->start(streams[i]->port());
     }
   }
@@ -62,8 +62,8 @@ const LocalLayers::LocalLayer* LocalLayers::find(const ViewedStream& stream) con
 bool LocalLayers::goes_on(const ViewedStream& stream) const {
   const LocalLayer* layer = find(stream);
   return layer != nullptr && !layer->is_given_up &&
-         (layer->sender->state() == LocalSender::State::running ||
-          layer->sender->state() == LocalSender::State::failed);
+         (layer->sender->state() == SenderProcess::State::running ||
+          layer->sender->state() == SenderProcess::State::failed);
 }
 
 bool LocalLayers::has_failed(const ViewedStream& stream) const {
@@ -86,20 +86,20 @@ void LocalLayers::follow(const Actions& actions) {
     follow(layer, actions);
   }
   std::erase_if(layers_, [](const LocalLayer& layer) {
-    return !layer.stream && layer.sender->state() == LocalSender::State::ended;
+    return !layer.stream && layer.sender->state() == SenderProcess::State::ended;
   });
 }
 
 void LocalLayers::follow(LocalLayer& layer, const Actions& actions) {
-  const LocalSender::State before = layer.sender->state();
+  const SenderProcess::State before = layer.sender->state();
   layer.sender->follow();
   if (!layer.stream) {
     return;
   }
-  const LocalSender::State now = layer.sender->state();
-  if (now == LocalSender::State::running) {
+  const SenderProcess::State now = layer.sender->state();
+  if (now == SenderProcess::State::running) {
     follow_running(layer, actions);
-  } else if (now == LocalSender::State::ended) {
+  } else if (now == SenderProcess::State::ended) {
     // Of frames that it has sent, those that are not shown yet still are: the subscriber knows of their end.
     const SubscriberState state = layer.stream->status().state;
     if (state == SubscriberState::waiting || state == SubscriberState::lost) {
@@ -129,7 +129,7 @@ void LocalLayers::follow_failure(LocalLayer& layer) {
   layer.has_failed = true;
   layer.sessions_at_failure = layer.stream->status().session_number;
   layer.stream->set_trouble(layer.sender->reason());
-  if (layer.sender->state() == LocalSender::State::refused) {
+  if (layer.sender->state() == SenderProcess::State::refused) {
     layer.stream->end(ExitStatus::usage);
   }
 }
@@ -153,7 +153,7 @@ void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) {
     layer.stream->set_trouble(layer.sender->reason());
   }
   layer.sender->start(layer.stream->port());
-  if (layer.sender->state() == LocalSender::State::failed) {
+  if (layer.sender->state() == SenderProcess::State::failed) {
     follow_failure(layer);
   }
 }
@@ -168,10 +168,10 @@ void LocalLayers::stop() {
 
 void LocalLayers::wait() {
   for (const LocalLayer& layer : layers_) {
-    while (layer.sender->state() == LocalSender::State::running) {
+    while (layer.sender->state() == SenderProcess::State::running) {
       layer.sender->follow();
       std::array said{pollfd{.fd = layer.sender->descriptor(), .events = POLLIN, .revents = 0}};
-      if (layer.sender->state() == LocalSender::State::running) {
+      if (layer.sender->state() == SenderProcess::State::running) {
         wait_until(said, clock_.now_ns() + end_period_ns);
       }
     }

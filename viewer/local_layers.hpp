@@ -12,8 +12,8 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "viewer/local_sender.hpp"
 #include "viewer/options.hpp"
+#include "viewer/sender_process.hpp"
 #include "viewer/viewed_stream.hpp"
 
 namespace framewire {
@@ -63,7 +63,7 @@ class LocalLayers {
  private:
   struct LocalLayer {
     StreamPointer stream;  // empty: it is no longer shown
-    std::unique_ptr<LocalSender> sender;
+    std::unique_ptr<SenderProcess> sender;
     bool is_closed = false;
     bool has_failed = false;
     bool is_given_up = false;

@@ -239,7 +239,7 @@ class LocalLayers(harness.EndToEnd):
         self.scene("local = 'gl:aurora'" + small, "local = 'gl:orbit'" + small)
         after = self.wait_senders(viewer, "gl:aurora", "gl:orbit")
         self.assertEqual(after["gl:orbit"], before["gl:orbit"])
-        self.assertFalse(is_alive(before["pattern"]))
+        harness.wait_until(lambda: not is_alive(before["pattern"]), "the end of the sender that is not shown any more")
         self.wait_pictures(viewer, "gl:aurora")
         self.scene("local = 'gl:orbit'\noptions = ['--size', '32x18']")
         harness.wait_until(lambda: (found := senders_of(viewer)).keys() == {"gl:orbit"}

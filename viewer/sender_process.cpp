@@ -1,4 +1,4 @@
-#include "viewer/local_sender.hpp"
+#include "viewer/sender_process.hpp"
 
 #include <unistd.h>
 
@@ -30,10 +30,10 @@ std::int64_t RestartDelay::next_ns(std::int64_t ran_ns) noexcept {
   return next_ns_;
 }
 
-LocalSender::LocalSender(std::string program, LocalSource source, const Clock& clock, Log& log)
+SenderProcess::SenderProcess(std::string program, LocalSource source, const Clock& clock, Log& log)
     : program_(std::move(program)), source_(std::move(source)), clock_(clock), log_(log, source_.source) {}
 
-void LocalSender::start(std::uint16_t port) {
+void SenderProcess::start(std::uint16_t port) {
   unfinished_.clear();
   last_error_.clear();
   last_line_.clear();
@@ -50,7 +50,7 @@ void LocalSender::start(std::uint16_t port) {
   }
 }
 
-void LocalSender::follow() {
+void SenderProcess::follow() {
   if (!child_.is_running()) {
     return;
   }
@@ -65,7 +65,7 @@ void LocalSender::follow() {
   }
 }
 
-void LocalSender::stop() {
+void SenderProcess::stop() {
   if (child_.is_running() && !is_stopping_) {
     child_.signal(SIGTERM);
     kill_at_ns_ = clock_.now_ns() + sender_stop_timeout_ns;
@@ -78,7 +78,7 @@ void LocalSender::stop() {
 // ---- What it says ----
 
 /// Reads a pipe's content at most, so that a program that says very much does not hold the viewer.
-void LocalSender::read_output() {
+void SenderProcess::read_output() {
   std::array<char, 4096> part{};
   for (int i = 0; i < 16 && output_.valid(); ++i) {
     const ssize_t got = ::read(output_.get(), part.data(), part.size());
@@ -99,7 +99,7 @@ void LocalSender::read_output() {
   }
 }
 
-void LocalSender::take_line(std::string_view line) {
+void SenderProcess::take_line(std::string_view line) {
   if (line.empty()) {
     return;
   }
@@ -112,7 +112,7 @@ void LocalSender::take_line(std::string_view line) {
 
 // ---- Its end ----
 
-void LocalSender::take_end(const ChildExit& ending) {
+void SenderProcess::take_end(const ChildExit& ending) {
   take_line(std::exchange(unfinished_, {}));
   output_.reset();
   kill_at_ns_ = INT64_MAX;
@@ -130,7 +130,7 @@ void LocalSender::take_end(const ChildExit& ending) {
 }
 
 /// Says the same reason only once as a warning.
-void LocalSender::fail(const std::string& reason, State state) {
+void SenderProcess::fail(const std::string& reason, State state) {
   state_ = state;
   due_ns_ = clock_.now_ns() + delay_.next_ns(clock_.now_ns() - started_ns_);
   const bool is_said = std::exchange(reason_, reason) == reason;

@@ -26,7 +26,7 @@ class RestartDelay {
 /// Starts the program, follows it and ends it. It leads a process group, so that Ctrl-C in a terminal reaches only the
 /// viewer, which then ends it. It inherits no descriptor but the pipe that is its standard error. It is killed when the
 /// thread that calls start() ends, however that happens. That thread, the viewer's main one, makes all calls.
-class LocalSender {
+class SenderProcess {
  public:
   enum class State {
     running,
@@ -36,11 +36,11 @@ class LocalSender {
   };
 
   /// Does not start it. `clock` and `log` outlive it.
-  LocalSender(std::string program, LocalSource source, const Clock& clock, Log& log);
-  LocalSender(const LocalSender&) = delete;
-  LocalSender& operator=(const LocalSender&) = delete;
+  SenderProcess(std::string program, LocalSource source, const Clock& clock, Log& log);
+  SenderProcess(const SenderProcess&) = delete;
+  SenderProcess& operator=(const SenderProcess&) = delete;
   /// Kills it if it still runs.
-  ~LocalSender() = default;
+  ~SenderProcess() = default;
 
   /// Has it send to `port`. If that fails, the state says so. Not while it runs.
   void start(std::uint16_t port);

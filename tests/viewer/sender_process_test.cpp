@@ -1,6 +1,6 @@
 // The life of a layer's program: its descriptors, its messages, its end, and when it is started again. A shell script
 // takes the place of framewire-send.
-#include "viewer/local_sender.hpp"
+#include "viewer/sender_process.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@
 namespace framewire {
 namespace {
 
-class LocalSenderTest : public testing::Test {
+class SenderProcessTest : public testing::Test {
  protected:
-  LocalSender& run(const std::string& script, LocalSource source = {.source = "film.mkv"}) {
+  SenderProcess& run(const std::string& script, LocalSource source = {.source = "film.mkv"}) {
     std::ofstream(folder_.file("send")) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(folder_.file("send"), std::filesystem::perms::owner_all);
     sender_.emplace(folder_.file("send"), std::move(source), clock_, log_);
@@ -39,14 +39,14 @@ class LocalSenderTest : public testing::Test {
     }
   }
   void follow_to_its_end() {
-    follow_until([&] { return sender_->state() != LocalSender::State::running; });
+    follow_until([&] { return sender_->state() != SenderProcess::State::running; });
   }
   [[nodiscard]] bool has_said(const std::string& text) const { return log_.text().find(text) != std::string::npos; }
 
   test::TemporaryFolder folder_;
   test::KeptLog log_{true};
   VirtualClock clock_;
-  std::optional<LocalSender> sender_;
+  std::optional<SenderProcess> sender_;
 };
 
 TEST(RestartDelay, DoublesUpToHalfAMinute) {
@@ -59,17 +59,17 @@ TEST(RestartDelay, DoublesUpToHalfAMinute) {
   EXPECT_EQ(delay.next_ns(0), 2 * ns_per_s);
 }
 
-TEST_F(LocalSenderTest, IsToldItsSourceInItsFolder) {
+TEST_F(SenderProcessTest, IsToldItsSourceInItsFolder) {
   std::filesystem::create_directory(folder_.file("scenes"));
   run("echo \"$PWD: $@\" >&2", {.source = "film.mkv", .options = {"--loop"}, .folder = folder_.file("scenes/")});
   follow_to_its_end();
-  EXPECT_EQ(sender_->state(), LocalSender::State::ended);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::ended);
   EXPECT_TRUE(has_said("film.mkv: " + std::filesystem::canonical(folder_.path()).string() +
                        "/scenes: --loop --to 127.0.0.1:4711 -- film.mkv"))
       << log_.text();
 }
 
-TEST_F(LocalSenderTest, InheritsNothingButStandardStreams) {
+TEST_F(SenderProcessTest, InheritsNothingButStandardStreams) {
   const FileDescriptor open_to_all(::open("/dev/zero", O_RDONLY));  // without O_CLOEXEC
   ASSERT_TRUE(open_to_all.valid());
   run("readlink /proc/$$/fd/* >&2; true");
@@ -86,10 +86,10 @@ TEST_F(LocalSenderTest, InheritsNothingButStandardStreams) {
   EXPECT_EQ(pipes.size(), 1U) << log_.text();
 }
 
-TEST_F(LocalSenderTest, SaysWhyItFailed) {
+TEST_F(SenderProcessTest, SaysWhyItFailed) {
   run("echo 'stream film' >&2; echo 'framewire-send: cannot open it' >&2; echo ' line 2' >&2; exit 1");
   follow_to_its_end();
-  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::failed);
   EXPECT_EQ(sender_->reason(), "cannot open it");
   EXPECT_TRUE(has_said("film.mkv: cannot open it (the viewer starts it again)")) << log_.text();
   EXPECT_FALSE(sender_->is_due());
@@ -97,7 +97,7 @@ TEST_F(LocalSenderTest, SaysWhyItFailed) {
   EXPECT_TRUE(sender_->is_due());
 }
 
-TEST_F(LocalSenderTest, SaysWhatItCanOfAProgramThatDoesNot) {
+TEST_F(SenderProcessTest, SaysWhatItCanOfAProgramThatDoesNot) {
   run("printf 'only a part' >&2; exit 1");
   follow_to_its_end();
   EXPECT_EQ(sender_->reason(), "only a part");
@@ -107,48 +107,48 @@ TEST_F(LocalSenderTest, SaysWhatItCanOfAProgramThatDoesNot) {
   run("kill -9 $$");
   follow_to_its_end();
   EXPECT_EQ(sender_->reason(), "framewire-send was ended by signal 9 (Killed)");
-  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::failed);
 }
 
-TEST_F(LocalSenderTest, IsNotStartedAgainIfItsOptionsAreWrong) {
+TEST_F(SenderProcessTest, IsNotStartedAgainIfItsOptionsAreWrong) {
   run("echo 'framewire-send: --fps is 0' >&2; exit 2");
   follow_to_its_end();
-  EXPECT_EQ(sender_->state(), LocalSender::State::refused);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::refused);
   clock_.advance_to_ns(1000 * ns_per_s);
   EXPECT_FALSE(sender_->is_due());
 }
 
-TEST_F(LocalSenderTest, ThatCannotBeStartedIsTriedAgain) {
+TEST_F(SenderProcessTest, ThatCannotBeStartedIsTriedAgain) {
   sender_.emplace(folder_.file("none"), LocalSource{.source = "film.mkv"}, clock_, log_);
   sender_->start(4711);
-  EXPECT_EQ(sender_->state(), LocalSender::State::failed);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::failed);
   EXPECT_TRUE(has_said("none: No such file or directory")) << log_.text();
   clock_.advance_to_ns(ns_per_s);
   EXPECT_TRUE(sender_->is_due());
 }
 
-TEST_F(LocalSenderTest, EndsWhenItIsAskedTo) {
+TEST_F(SenderProcessTest, EndsWhenItIsAskedTo) {
   run("trap 'exit 0' TERM; echo ready >&2; while :; do sleep 0.01; done");
   follow_until([&] { return has_said("ready"); });
   sender_->stop();
   follow_to_its_end();
-  EXPECT_EQ(sender_->state(), LocalSender::State::ended);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::ended);
 }
 
-TEST_F(LocalSenderTest, IsKilledIfItDoesNotEnd) {
+TEST_F(SenderProcessTest, IsKilledIfItDoesNotEnd) {
   run("trap '' TERM; echo ready >&2; while :; do sleep 0.01; done");
   follow_until([&] { return has_said("ready"); });
   sender_->stop();
   sender_->follow();
-  EXPECT_EQ(sender_->state(), LocalSender::State::running);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::running);
   clock_.advance_to_ns(2 * ns_per_s);
   follow_to_its_end();
-  EXPECT_EQ(sender_->state(), LocalSender::State::ended) << "nobody complains";
+  EXPECT_EQ(sender_->state(), SenderProcess::State::ended) << "nobody complains";
   EXPECT_FALSE(has_said("signal"));
 }
 
 /// One that says much neither fills the memory nor holds the viewer.
-TEST_F(LocalSenderTest, IsReadInLines) {
+TEST_F(SenderProcessTest, IsReadInLines) {
   run("head -c 300000 /dev/zero | tr '\\0' x >&2; echo >&2; printf 'a\\033b\\n' >&2; exit 1");
   follow_to_its_end();
   EXPECT_EQ(sender_->reason(), "a\\x1bb");
