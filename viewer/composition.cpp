@@ -145,7 +145,7 @@ void Composition::draw_directly(const Target& target, const ComposedStream& stre
   }
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
-  const PlacedPicture at = placed(stream, 0, stream.layer->frame_size()).at;
+  const PicturePlace at = placed(stream, 0, stream.layer->frame_size()).at;
   stream.layer->draw(gl_rectangle(at.picture, target.size), target.size, now_ns);
   glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
 }

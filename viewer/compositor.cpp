@@ -22,7 +22,7 @@ Size size_of(const PictureRectangle& a) noexcept {
 }
 
 /// Whether a picture of the visible part is the same at both places.
-bool has_same_pixels(const PlacedPicture& a, const PlacedPicture& b) noexcept {
+bool has_same_pixels(const PicturePlace& a, const PicturePlace& b) noexcept {
   return size_of(a.picture) == size_of(b.picture) && size_of(a.visible) == size_of(b.visible) &&
          a.visible.x - a.picture.x == b.visible.x - b.picture.x &&
          a.visible.y - a.picture.y == b.visible.y - b.picture.y;
@@ -155,7 +155,7 @@ void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns)
 /// The picture of a layer has the size of its visible part.
 void Compositor::update_picture(Kept& kept, std::int64_t now_ns) {
   Layer& layer = *kept.placed.layer;
-  const PlacedPicture& at = kept.placed.at;
+  const PicturePlace& at = kept.placed.at;
   const bool is_current = kept.picture && kept.picture_version == kept.version &&
                           has_same_pixels(kept.picture_at, at) && !layer.can_be_improved(now_ns);
   if (is_current || !layer.has_picture()) {

@@ -21,7 +21,7 @@ namespace framewire {
 struct PlacedLayer {
   Layer* layer = nullptr;
   SceneLayer how{};
-  PlacedPicture at{};  // empty: it is not drawn
+  PicturePlace at{};  // empty: it is not drawn
 };
 
 /// Keeps the composed picture, and composes again only where it has changed. A layer that others lie over or under, or
@@ -45,7 +45,7 @@ class Compositor {
     bool is_direct = false;                    // drawn on the canvas without a picture of its own
     std::unique_ptr<OffscreenTarget> picture;  // of the visible part
     std::uint64_t picture_version = 0;
-    PlacedPicture picture_at;
+    PicturePlace picture_at;
   };
 
   bool follow_scene(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light);

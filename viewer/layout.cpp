@@ -256,8 +256,8 @@ std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface) {
   return boxes;
 }
 
-PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
-                    const PictureRectangle& box) noexcept {
+PicturePlace place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
+                   const PictureRectangle& box) noexcept {
   const CanvasEdges crop = cropped(layer, frame);
   const double crop_width = crop.right - crop.left;
   const double crop_height = crop.bottom - crop.top;
@@ -273,7 +273,7 @@ PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational
   const double scale_x = layer.one_to_one ? 1 : sides.width / crop_width;
   const double scale_y = layer.one_to_one ? 1 : sides.height / crop_height;
   constexpr double farthest = 1 << 29;  // sides are differences, and have to be int
-  PlacedPicture placed;
+  PicturePlace placed;
   placed.picture =
       pixels_between({left - crop.left * scale_x, top - crop.top * scale_y, left + (frame.width - crop.left) * scale_x,
                       top + (frame.height - crop.top) * scale_y},

@@ -38,10 +38,10 @@ struct CanvasView {
 CanvasView view_canvas(const Scene& scene, Size surface) noexcept;
 
 /// Where a picture lies, and what is seen of it.
-struct PlacedPicture {
+struct PicturePlace {
   PictureRectangle picture;  // all of it, also what is outside its box or cropped
   PictureRectangle visible;  // the part of its box that it covers
-  bool operator==(const PlacedPicture&) const = default;
+  bool operator==(const PicturePlace&) const = default;
 };
 
 /// Fills `box` with the picture of a layer, as the layer says. Empty if a side of an argument or of the crop is 0. What
@@ -49,8 +49,8 @@ struct PlacedPicture {
 /// `sample_aspect_ratio`: as fit() has it; it does not count for one_to_one. A picture that is one_to_one and larger
 /// than its box is not moved further than its edge. With Layout::stereo_side and stereo_top, the picture is fitted into
 /// a box twice as wide or high, and then squeezed.
-PlacedPicture place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
-                    const PictureRectangle& box) noexcept;
+PicturePlace place(const SceneLayer& layer, Layout layout, Size frame, Rational sample_aspect_ratio,
+                   const PictureRectangle& box) noexcept;
 
 /// The pictures of a stream.
 struct PictureShape {

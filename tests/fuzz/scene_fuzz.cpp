@@ -87,8 +87,8 @@ void check_layout(Scene scene, Size surface, Size frame) {
       const SceneLayer& layer = scene.layers[i];
       require(is_within(boxes[i], everywhere), "a box is not too far away");
       require(!layer.is_hidden || boxes[i] == PictureRectangle{}, "a hidden layer has no box");
-      const PlacedPicture at = place(layer, layout, frame, {surface.height, frame.width}, boxes[i]);
-      require(at == PlacedPicture{} || is_within(at.visible, boxes[i]), "a picture is seen in its box");
+      const PicturePlace at = place(layer, layout, frame, {surface.height, frame.width}, boxes[i]);
+      require(at == PicturePlace{} || is_within(at.visible, boxes[i]), "a picture is seen in its box");
       require(at.picture.width >= 0 && at.picture.height >= 0, "a picture has sides");
     }
   }

@@ -67,7 +67,7 @@ class SceneEditorTest : public testing::Test {
 
   [[nodiscard]] std::vector<PictureRectangle> boxes() const { return lay_out(editor_.scene(), surface_); }
   /// What is seen of the stream that was given at `index`.
-  [[nodiscard]] PlacedPicture placed(std::size_t index) const {
+  [[nodiscard]] PicturePlace placed(std::size_t index) const {
     const auto& order = editor_.order();
     const auto at = static_cast<std::size_t>(std::ranges::find(order, index) - order.begin());
     const PictureShape& shape = pictures_[index];

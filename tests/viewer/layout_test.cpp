@@ -290,7 +290,7 @@ SceneLayer layer_with(Fit fit, std::optional<Box> crop = std::nullopt) {
   return layer;
 }
 
-PlacedPicture placed(const SceneLayer& layer, Size frame, const PictureRectangle& box, Layout layout = Layout::grid) {
+PicturePlace placed(const SceneLayer& layer, Size frame, const PictureRectangle& box, Layout layout = Layout::grid) {
   return place(layer, layout, frame, square_pixels, box);
 }
 
@@ -299,7 +299,7 @@ TEST(Place, ContainsAsFitDoes) {
     for (std::uint32_t width = 1; width < 2000; width += 37) {
       for (const std::uint32_t height : {1U, 2U, 359U, 1080U, 32768U}) {
         const PictureRectangle fitted = fit({width, height}, aspect, {641, 359});
-        EXPECT_EQ(place({}, Layout::grid, {width, height}, aspect, {0, 0, 641, 359}), (PlacedPicture{fitted, fitted}));
+        EXPECT_EQ(place({}, Layout::grid, {width, height}, aspect, {0, 0, 641, 359}), (PicturePlace{fitted, fitted}));
       }
     }
   }
@@ -307,56 +307,56 @@ TEST(Place, ContainsAsFitDoes) {
 
 TEST(Place, ContainsInABoxAnywhere) {
   const PictureRectangle at{-40, 120, 100, 75};
-  EXPECT_EQ(placed({}, {640, 480}, {-100, 120, 220, 75}), (PlacedPicture{at, at}));
+  EXPECT_EQ(placed({}, {640, 480}, {-100, 120, 220, 75}), (PicturePlace{at, at}));
 }
 
 TEST(Place, CoversTheBox) {
   const PictureRectangle box{10, 20, 100, 100};
-  EXPECT_EQ(placed(layer_with(Fit::cover), {200, 100}, box), (PlacedPicture{{-40, 20, 200, 100}, box}));
-  EXPECT_EQ(placed(layer_with(Fit::cover), {100, 300}, box), (PlacedPicture{{10, -80, 100, 300}, box}));
+  EXPECT_EQ(placed(layer_with(Fit::cover), {200, 100}, box), (PicturePlace{{-40, 20, 200, 100}, box}));
+  EXPECT_EQ(placed(layer_with(Fit::cover), {100, 300}, box), (PicturePlace{{10, -80, 100, 300}, box}));
   for (std::uint32_t width = 1; width < 300; width += 3) {
-    const PlacedPicture at = placed(layer_with(Fit::cover), {width, 97}, {3, 5, 101, 67});
+    const PicturePlace at = placed(layer_with(Fit::cover), {width, 97}, {3, 5, 101, 67});
     EXPECT_EQ(at.visible, (PictureRectangle{3, 5, 101, 67}));
   }
 }
 
 TEST(Place, FillsTheBox) {
   const PictureRectangle box{10, 20, 100, 100};
-  EXPECT_EQ(placed(layer_with(Fit::fill), {200, 100}, box), (PlacedPicture{box, box}));
+  EXPECT_EQ(placed(layer_with(Fit::fill), {200, 100}, box), (PicturePlace{box, box}));
 }
 
 TEST(Place, ShowsTheCrop) {
   const PictureRectangle box{0, 0, 400, 200};
   EXPECT_EQ(placed(layer_with(Fit::contain, Box{20, 10, 40, 20}), {100, 50}, box),
-            (PlacedPicture{{-200, -100, 1000, 500}, box}));
+            (PicturePlace{{-200, -100, 1000, 500}, box}));
   EXPECT_EQ(placed(layer_with(Fit::contain, Box{0, 0, 10, 10}), {100, 50}, box),
-            (PlacedPicture{{100, 0, 2000, 1000}, {100, 0, 200, 200}}));
+            (PicturePlace{{100, 0, 2000, 1000}, {100, 0, 200, 200}}));
   EXPECT_EQ(placed(layer_with(Fit::contain, Box{90, 0, 40, 10}), {100, 50}, box),
             placed(layer_with(Fit::contain, Box{90, 0, 10, 10}), {100, 50}, box))
       << "what is outside the frame is left out";
   EXPECT_EQ(placed(layer_with(Fit::cover, Box{0, 0, 10, 20}), {100, 50}, box),
-            (PlacedPicture{{0, -300, 4000, 2000}, box}));
+            (PicturePlace{{0, -300, 4000, 2000}, box}));
   EXPECT_EQ(placed(layer_with(Fit::fill, Box{50, 0, 50, 50}), {100, 50}, box),
-            (PlacedPicture{{-400, 0, 800, 200}, box}));
+            (PicturePlace{{-400, 0, 800, 200}, box}));
 }
 
 TEST(Place, SqueezesForStereo) {
   const PictureRectangle half{0, 0, 960, 1080};
-  EXPECT_EQ(placed({}, {1920, 1080}, half, Layout::stereo_side), (PlacedPicture{half, half}));
+  EXPECT_EQ(placed({}, {1920, 1080}, half, Layout::stereo_side), (PicturePlace{half, half}));
   const PictureRectangle between{120, 0, 720, 1080};
-  EXPECT_EQ(placed({}, {640, 480}, half, Layout::stereo_side), (PlacedPicture{between, between}));
+  EXPECT_EQ(placed({}, {640, 480}, half, Layout::stereo_side), (PicturePlace{between, between}));
   const PictureRectangle upper{0, 0, 1920, 540};
-  EXPECT_EQ(placed({}, {1920, 1080}, upper, Layout::stereo_top), (PlacedPicture{upper, upper}));
+  EXPECT_EQ(placed({}, {1920, 1080}, upper, Layout::stereo_top), (PicturePlace{upper, upper}));
 }
 
 TEST(Place, IsEmptyWhenThereIsNothingToShow) {
   const PictureRectangle box{0, 0, 400, 200};
-  EXPECT_EQ(placed({}, {0, 50}, box), PlacedPicture{});
-  EXPECT_EQ(placed({}, {100, 50}, {0, 0, 0, 200}), PlacedPicture{});
-  EXPECT_EQ(placed({}, {100, 50}, {0, 0, 10, -1}), PlacedPicture{});
+  EXPECT_EQ(placed({}, {0, 50}, box), PicturePlace{});
+  EXPECT_EQ(placed({}, {100, 50}, {0, 0, 0, 200}), PicturePlace{});
+  EXPECT_EQ(placed({}, {100, 50}, {0, 0, 10, -1}), PicturePlace{});
   for (const Box& crop : {Box{0, 0, 0, 10}, Box{100, 0, 10, 10}, Box{0, -20, 10, 10}, Box{0, 0, -5, 5},
                           Box{not_a_number, 0, 10, 10}, Box{0, 0, 10, not_a_number}, Box{-infinite, 0, infinite, 1}}) {
-    EXPECT_EQ(placed(layer_with(Fit::contain, crop), {100, 50}, box), PlacedPicture{}) << crop.x << " " << crop.width;
+    EXPECT_EQ(placed(layer_with(Fit::contain, crop), {100, 50}, box), PicturePlace{}) << crop.x << " " << crop.width;
   }
 }
 
@@ -366,7 +366,7 @@ TEST(Place, StaysWithinItsBoxAtTheEndsOfTheRange) {
                                       PictureRectangle{far - 1, 0, 1, 2 * far}, PictureRectangle{0, 0, 1, 1}}) {
     for (const Fit fit : {Fit::contain, Fit::cover, Fit::fill}) {
       for (const double crop : {1e-300, 0.5, 32768.0, infinite}) {
-        const PlacedPicture at =
+        const PicturePlace at =
             place(layer_with(fit, Box{0, 0, crop, 1}), Layout::stereo_side, {32768, 1}, {0xffffffff, 1}, box);
         EXPECT_GE(at.visible.x, box.x);
         EXPECT_GE(at.visible.y, box.y);
