@@ -52,12 +52,16 @@ bool overlaps_most_of(const PictureRectangle& other, const PictureRectangle& box
   return 2 * std::int64_t{common.width} * common.height > std::int64_t{other.width} * other.height;
 }
 
+/// Whether its first frame is still to come.
+bool is_waiting(const ComposedStream& stream) noexcept {
+  return stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
+}
+
 StatusScreen status_of(const ComposedStream& stream) {
   if (!stream.defect.empty()) {
     return {stream.facts->peer_text, std::string(stream.defect)};
   }
-  const bool is_waiting = !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
-  return is_waiting ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
+  return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
 }
 
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
@@ -93,7 +97,7 @@ void Composition::lay_out_for(Size surface) {
 PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept {
   const SceneLayer& how = scene_.layers[index];
   return {.layer = stream.layer,
-          .how = how,
+          .how = {.blend = how.blend, .alpha = how.alpha, .opacity = how.opacity},
           .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
 }
 
@@ -222,9 +226,7 @@ void Composition::draw_selection(Size surface, const ComposedStream& stream) con
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
                               std::int64_t now_ns) const {
   const StatusPlace place{.box = is_direct_ ? whole_of(surface) : box, .has_background = is_direct_};
-  const bool is_waiting =
-      stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
-  (is_waiting ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);
+  (is_waiting(stream) ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);
 }
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {

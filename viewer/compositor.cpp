@@ -28,11 +28,6 @@ bool has_same_pixels(const PicturePlace& a, const PicturePlace& b) noexcept {
          a.visible.y - a.picture.y == b.visible.y - b.picture.y;
 }
 
-/// Where the layers lie is compared by itself: while one is moved, the others keep their pictures.
-bool is_blended_alike(const SceneLayer& a, const SceneLayer& b) noexcept {
-  return a.blend == b.blend && a.alpha == b.alpha && a.opacity == b.opacity;
-}
-
 /// Whether a layer can be drawn on the canvas as it is: what is below it does not matter, and nothing is over it.
 bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index, const PictureRectangle& everything) {
   const PlacedLayer& placed = layers[index];
@@ -86,7 +81,8 @@ bool Compositor::follow_scene(Size surface, std::span<const PlacedLayer> layers,
     unshown_.clear();
   }
   const bool are_same_layers = std::ranges::equal(kept_, layers, [](const Kept& kept, const PlacedLayer& placed) {
-    return kept.placed.layer == placed.layer && is_blended_alike(kept.placed.how, placed.how);
+    // Where they lie is compared by itself: while one is moved, the others keep their pictures.
+    return kept.placed.layer == placed.layer && kept.placed.how == placed.how;
   });
   if (!are_same_layers) {
     kept_.clear();

@@ -17,10 +17,18 @@
 
 namespace framewire {
 
+/// How a layer is laid over what is below it.
+struct LayerBlending {
+  Blend blend = Blend::over;
+  Alpha alpha = Alpha::opaque;
+  double opacity = 1;
+  bool operator==(const LayerBlending&) const = default;
+};
+
 /// A layer, and where it lies on the surface.
 struct PlacedLayer {
   Layer* layer = nullptr;
-  SceneLayer how{};
+  LayerBlending how{};
   PicturePlace at{};  // empty: it is not drawn
 };
 

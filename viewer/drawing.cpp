@@ -342,8 +342,9 @@ void Drawing::draw_picture(bool is_capture) {
                     clock_.now_ns());
 }
 
-std::int64_t Drawing::step_ns() {
-  return surface_.may_be_visible() ? composition_.step_ns(composed()) : RedrawSchedule::never_ns;
+/// Of the picture that was drawn last.
+std::int64_t Drawing::step_ns() const noexcept {
+  return surface_.may_be_visible() ? composition_.step_ns(composed_) : RedrawSchedule::never_ns;
 }
 
 /// Returns nothing if the GPU is lost: the drawing will never be visible.

@@ -89,7 +89,7 @@ class Drawing {
   [[nodiscard]] bool draws_nothing() const noexcept;
   void plan_next_redraw(std::int64_t cost_ns);
   [[nodiscard]] std::int64_t delay_of_new_scene_ns() const noexcept;
-  [[nodiscard]] std::int64_t step_ns();
+  [[nodiscard]] std::int64_t step_ns() const noexcept;
   [[nodiscard]] Composition::Streams composed();
 
   Surface& surface_;

@@ -339,9 +339,6 @@ ExitStatus Program::finish() {
 
 /// All at once: a sender that is stopped must not delay the goodbye to the others.
 void Program::close_streams() {
-  for (const Retired& retired : retired_) {
-    retired.closing.wait();
-  }
   const ViewerReport last = report(streams_);
   std::vector<std::future<void>> closing;
   for (std::size_t i = 0; i < streams_.size(); ++i) {

@@ -1,6 +1,7 @@
 // The viewer, from searching for a sender to its final statistics.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -102,6 +103,7 @@ class Program {
   std::optional<Renderer> renderer_;
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order
   SceneOfSources shown_;                                // the given scene
+  std::atomic<bool> has_new_session_ = false;           // since follow_offers()
   std::vector<std::vector<std::string>> offers_;        // follow_offers() has looked at these
   std::vector<Retired> retired_;
   bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more

@@ -28,11 +28,16 @@ Scene Program::with_wall(Scene scene) const {
 /// Starts connecting.
 std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
   const auto wake_main = [this] { surface_->wake(); };
-  auto stream = std::make_shared<ViewedStream>(
-      options_, source, is_one_of_several || options_.scene_file,
-      quality_for(options_.quality, {}, renderer_->is_software()), clock_, interruption_,
-      options_.is_synchronised ? &sync_ : nullptr, log_,
-      ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); }, .on_session = wake_main, .on_end = wake_main});
+  auto stream = std::make_shared<ViewedStream>(options_, source, is_one_of_several || options_.scene_file,
+                                               quality_for(options_.quality, {}, renderer_->is_software()), clock_,
+                                               interruption_, options_.is_synchronised ? &sync_ : nullptr, log_,
+                                               ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); },
+                                                                       .on_session =
+                                                                           [this] {
+                                                                             has_new_session_ = true;
+                                                                             surface_->wake();
+                                                                           },
+                                                                       .on_end = wake_main});
   static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
   return stream;
 }
@@ -78,6 +83,9 @@ void Program::follow_scene_file() {
 /// Who names a sender, but none of its streams, gets them all. The same offers are looked at once: what fails is not
 /// tried again before they change.
 void Program::follow_offers() {
+  if (!has_new_session_.exchange(false)) {
+    return;
+  }
   std::vector<std::vector<std::string>> offers(streams_.size());
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (stands_for_all_streams(shown_.sources[i])) {

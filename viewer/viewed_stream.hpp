@@ -93,7 +93,11 @@ class ViewedStream {
   /// Receives no more frames.
   void stop() noexcept;
   /// After stop(): sends bye with the counts as they are now; what is still being recorded is missing there.
-  void close(const std::string& statistics_json) { subscriber_.close(statistics_json); }
+  /// Any thread; the second call waits for the first.
+  void close(const std::string& statistics_json) {
+    const std::scoped_lock lock(closing_);
+    subscriber_.close(statistics_json);
+  }
 
  private:
   void run() noexcept;
@@ -126,6 +130,7 @@ class ViewedStream {
   std::int64_t epoch_begun_ns_ = 0;                  // when the newest epoch was announced
 
   std::atomic<std::uint64_t> facts_version_ = 1;
+  std::mutex closing_;
   std::mutex confirming_;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;  // written under confirming_
   std::atomic<bool> is_stopping_ = false;

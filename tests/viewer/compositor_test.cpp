@@ -138,7 +138,7 @@ class CompositorTest : public testing::Test {
     return 255 * below;
   }
 
-  static double blended(const SceneLayer& how, const Means& means, double below) {
+  static double blended(const LayerBlending& how, const Means& means, double below) {
     const double alpha = how.opacity * (how.alpha == Alpha::opaque ? 1 : means.value);
     const double source = how.opacity * (how.alpha == Alpha::straight ? means.multiplied : means.value);
     switch (how.blend) {
