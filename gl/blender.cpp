@@ -49,7 +49,7 @@ Blender::Blender()
     : coded_(BlendValues::coded), linear_light_(BlendValues::linear_light), vertex_array_(GlVertexArray::create()) {}
 
 void Blender::draw(const BlendedPicture& picture, const Rectangle& damage) noexcept {
-  const Rectangle drawn = intersection(picture.place, damage);
+  const Rectangle drawn = common_part(picture.place, damage);
   if (is_empty(drawn) || picture.opacity <= 0) {
     return;
   }

@@ -52,7 +52,7 @@ Canvas::Drawing Canvas::draw(BlendValues values) const noexcept {
 }
 
 Rectangle Canvas::inside(const Rectangle& part) const noexcept {
-  return intersection(part, {0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
+  return common_part(part, Rectangle{0, 0, static_cast<int>(size_.width), static_cast<int>(size_.height)});
 }
 
 void Canvas::clear(const Rectangle& part) noexcept {

@@ -14,17 +14,25 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;
 };
 
-constexpr bool is_empty(const Rectangle& rectangle) noexcept {
+/// Rectangles by the corner with the smallest x and y, and their sides.
+template <typename T>
+concept RectangleLike = requires(const T& rectangle) {
+  T{rectangle.x, rectangle.y, rectangle.width, rectangle.height};
+};
+
+template <RectangleLike T>
+constexpr bool is_empty(const T& rectangle) noexcept {
   return rectangle.width <= 0 || rectangle.height <= 0;
 }
 
-/// What both have in common; it may be empty. All of their edges must be in the range of int.
-constexpr Rectangle intersection(const Rectangle& a, const Rectangle& b) noexcept {
-  const int left = std::max(a.x, b.x);
-  const int bottom = std::max(a.y, b.y);
-  const int right = std::min(a.x + a.width, b.x + b.width);
-  const int top = std::min(a.y + a.height, b.y + b.height);
-  return {left, bottom, std::max(right - left, 0), std::max(top - bottom, 0)};
+/// What both have in common; all zeros if that is nothing. All of their edges must be in the range of int.
+template <RectangleLike T>
+constexpr T common_part(const T& a, const T& b) noexcept {
+  const int x = std::max(a.x, b.x);
+  const int y = std::max(a.y, b.y);
+  const int end_x = std::min(a.x + a.width, b.x + b.width);
+  const int end_y = std::min(a.y + a.height, b.y + b.height);
+  return end_x > x && end_y > y ? T{x, y, end_x - x, end_y - y} : T{};
 }
 
 }  // namespace framewire

@@ -1,8 +1,6 @@
 // Rectangles of a surface, counted from its top left.
 #pragma once
 
-#include <algorithm>
-
 #include "base/text.hpp"
 #include "gl/rectangle.hpp"
 
@@ -17,19 +15,6 @@ struct PictureRectangle {
   int height = 0;
   bool operator==(const PictureRectangle&) const = default;
 };
-
-constexpr bool is_empty(const PictureRectangle& rectangle) noexcept {
-  return rectangle.width <= 0 || rectangle.height <= 0;
-}
-
-/// What both have in common; {} if that is nothing. All of their edges must be in the range of int.
-constexpr PictureRectangle common_part(const PictureRectangle& a, const PictureRectangle& b) noexcept {
-  const int left = std::max(a.x, b.x);
-  const int top = std::max(a.y, b.y);
-  const int right = std::min(a.x + a.width, b.x + b.width);
-  const int bottom = std::min(a.y + a.height, b.y + b.height);
-  return right > left && bottom > top ? PictureRectangle{left, top, right - left, bottom - top} : PictureRectangle{};
-}
 
 /// The whole of a surface.
 constexpr PictureRectangle whole_of(Size surface) noexcept {

@@ -181,12 +181,12 @@ double allowed_difference(const BlendedPicture& picture) {
 void expect_blended(const BlendImage& seen, const BlendImage& below, const BlendImage& image,
                     const BlendedPicture& picture, const Rectangle& damage) {
   ASSERT_EQ(seen.values.size(), below.values.size());
-  const Rectangle changed = intersection(intersection(picture.place, damage), everywhere);
+  const Rectangle changed = common_part(common_part(picture.place, damage), everywhere);
   for (int y = 0; y < everywhere.height; ++y) {
     for (int x = 0; x < everywhere.width; ++x) {
       SCOPED_TRACE(std::to_string(x) + "," + std::to_string(y));
       ASSERT_EQ(seen.at(x, y)[3], 255);
-      const bool is_changed = !is_empty(intersection(changed, {x, y, 1, 1}));
+      const bool is_changed = !is_empty(common_part(changed, Rectangle{x, y, 1, 1}));
       for (std::size_t component = 0; component < 3; ++component) {
         const int value = seen.at(x, y)[component];
         if (!is_changed) {

@@ -57,7 +57,7 @@ class CanvasTest : public GlTest {
     const auto canvas = texture_values(canvas_.texture(), canvas_size);
     for (int y = 0; y < static_cast<int>(shown_size.height); ++y) {
       for (int x = 0; x < static_cast<int>(shown_size.width); ++x) {
-        const bool is_shown = !is_empty(intersection(intersection(part, whole_canvas), {x, y, 1, 1}));
+        const bool is_shown = !is_empty(common_part(common_part(part, whole_canvas), Rectangle{x, y, 1, 1}));
         const auto expected = is_shown ? pixel_of(canvas, canvas_size, x, y) : std::vector<std::uint8_t>(4, 7);
         ASSERT_EQ(pixel_of(seen, shown_size, x, y), expected) << x << "," << y;
       }
