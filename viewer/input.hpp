@@ -36,7 +36,7 @@ inline constexpr std::size_t pointer_shape_count = 7;
 enum class PointerButton { left, right };
 
 /// A key or a button was pressed, a button was released, or the pointer was moved.
-struct InputEvent {
+struct SceneInput {
   enum class Kind { key, press, release, move };
   Kind kind = Kind::move;
   SceneKey key{};          // of Kind::key
@@ -51,22 +51,22 @@ struct InputEvent {
 /// A few of them, in their order. Of moves that follow one another the last one stays. A user makes no more events than
 /// there is room for in the milliseconds until they are taken; later ones would be lost, which is_left_down and
 /// is_right_down of the next one mend.
-class InputEvents {
+class SceneInputs {
  public:
-  void add(const InputEvent& event) noexcept {
-    const bool is_move = event.kind == InputEvent::Kind::move;
-    if (is_move && count_ > 0 && events_.at(count_ - 1).kind == InputEvent::Kind::move) {
+  void add(const SceneInput& event) noexcept {
+    const bool is_move = event.kind == SceneInput::Kind::move;
+    if (is_move && count_ > 0 && events_.at(count_ - 1).kind == SceneInput::Kind::move) {
       events_.at(count_ - 1) = event;
     } else if (count_ < events_.size()) {
       events_.at(count_++) = event;
     }
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] const InputEvent* begin() const noexcept { return events_.data(); }
-  [[nodiscard]] const InputEvent* end() const noexcept { return events_.data() + count_; }
+  [[nodiscard]] const SceneInput* begin() const noexcept { return events_.data(); }
+  [[nodiscard]] const SceneInput* end() const noexcept { return events_.data() + count_; }
 
  private:
-  std::array<InputEvent, 64> events_{};
+  std::array<SceneInput, 64> events_{};
   std::size_t count_ = 0;
 };
 

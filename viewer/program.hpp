@@ -60,7 +60,7 @@ class Program {
   void follow_scene_file();
   void follow_offers();
   bool show(const SceneOfSources& scene);
-  void arrange(const InputEvents& input);
+  void arrange(const SceneInputs& input);
   void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
   std::future<void> close_aside(ViewedStream& stream, std::string statistics_json);

@@ -140,7 +140,7 @@ void Program::show_arranged() {
 }
 
 /// What was done since the last time makes one new scene.
-void Program::arrange(const InputEvents& input) {
+void Program::arrange(const SceneInputs& input) {
   bool has_changed = editor_.pass_time(clock_.now_ns());
   if (!input.empty()) {
     std::vector<PictureShape> pictures;
@@ -150,7 +150,7 @@ void Program::arrange(const InputEvents& input) {
                              ? PictureShape{{format->layout.width, format->layout.height}, format->sample_aspect_ratio}
                              : PictureShape{});
     }
-    for (const InputEvent& event : input) {
+    for (const SceneInput& event : input) {
       has_changed |= editor_.take(event, {.surface = surface_->size(), .pictures = pictures}, clock_.now_ns());
     }
   }

@@ -83,7 +83,7 @@ Selection SceneEditor::selection() const noexcept {
   return {.layer = selected_.value_or(first), .is_outlined = selected_ && is_active_};
 }
 
-bool SceneEditor::take(const InputEvent& event, const Seen& seen, std::int64_t now_ns) {
+bool SceneEditor::take(const SceneInput& event, const Seen& seen, std::int64_t now_ns) {
   const bool is_somewhere = std::abs(event.x) <= farthest_pointer && std::abs(event.y) <= farthest_pointer;  // not NaN
   if (scene_.layers.empty() || seen.surface.width == 0 || seen.surface.height == 0 || !is_somewhere) {
     return false;
@@ -91,15 +91,15 @@ bool SceneEditor::take(const InputEvent& event, const Seen& seen, std::int64_t n
   const Selection before = selection();
   has_changed_ = false;
   const bool is_released = drag_ && !drag_->is_held(event);
-  if (drag_ && (!is_released || event.kind == InputEvent::Kind::release)) {
+  if (drag_ && (!is_released || event.kind == SceneInput::Kind::release)) {
     follow_drag(event, seen);
   }
   if (is_released) {
     drag_.reset();
   }
-  if (event.kind == InputEvent::Kind::press && !drag_) {
+  if (event.kind == SceneInput::Kind::press && !drag_) {
     press(event, seen);
-  } else if (event.kind == InputEvent::Kind::key) {
+  } else if (event.kind == SceneInput::Kind::key) {
     press_key(event, seen);
   }
   input_ns_ = now_ns;
@@ -149,7 +149,7 @@ std::optional<std::size_t> SceneEditor::layer_at(double x, double y, const Seen&
   return std::nullopt;
 }
 
-PointerShape SceneEditor::pointer_at(const InputEvent& event, const Seen& seen) const {
+PointerShape SceneEditor::pointer_at(const SceneInput& event, const Seen& seen) const {
   if (drag_) {
     return drag_->kind == Drag::Kind::resize ? pointer_for(drag_->grip)
            : drag_->has_begun                ? PointerShape::hand
@@ -164,7 +164,7 @@ PointerShape SceneEditor::pointer_at(const InputEvent& event, const Seen& seen) 
 
 // ---- The mouse ----
 
-void SceneEditor::press(const InputEvent& event, const Seen& seen) {
+void SceneEditor::press(const SceneInput& event, const Seen& seen) {
   const bool is_left = event.button == PointerButton::left;
   Drag drag{.kind = is_left ? Drag::Kind::move : Drag::Kind::pan, .from_x = event.x, .from_y = event.y};
   if (is_alone()) {
@@ -188,7 +188,7 @@ void SceneEditor::press(const InputEvent& event, const Seen& seen) {
   }
 }
 
-void SceneEditor::follow_drag(const InputEvent& event, const Seen& seen) {
+void SceneEditor::follow_drag(const SceneInput& event, const Seen& seen) {
   const double way_x = event.x - drag_->from_x;
   const double way_y = event.y - drag_->from_y;
   if (!drag_->has_begun) {
@@ -227,7 +227,7 @@ void SceneEditor::begin_drag(const Seen& seen) {
 
 // ---- Keys ----
 
-void SceneEditor::press_key(const InputEvent& event, const Seen& seen) {
+void SceneEditor::press_key(const SceneInput& event, const Seen& seen) {
   switch (event.key) {
     case SceneKey::select:
       select_next(event.has_shift);
@@ -273,7 +273,7 @@ void SceneEditor::press_key_of_layer(SceneKey key) {
 }
 
 /// Moves the layer, or what is seen of a picture that is shown pixel by pixel.
-void SceneEditor::press_arrow(const InputEvent& event, const Seen& seen) {
+void SceneEditor::press_arrow(const SceneInput& event, const Seen& seen) {
   const auto index = target();
   if (!index || drag_) {
     return;

@@ -33,7 +33,7 @@ class SceneEditor {
   };
   /// Returns whether there is something else to draw: scene(), order() or selection() has changed. Ignores input while
   /// the surface is empty, and pointers that are nowhere.
-  bool take(const InputEvent& event, const Seen& seen, std::int64_t now_ns);
+  bool take(const SceneInput& event, const Seen& seen, std::int64_t now_ns);
   /// Without input the frame of the selected layer disappears. Returns whether it does so now.
   bool pass_time(std::int64_t now_ns) noexcept;
   /// When pass_time() has something to do; INT64_MAX: never.
@@ -61,16 +61,16 @@ class SceneEditor {
     std::optional<Box> box_before{};
     Pan pan_before{};
 
-    [[nodiscard]] bool is_held(const InputEvent& event) const noexcept {
+    [[nodiscard]] bool is_held(const SceneInput& event) const noexcept {
       return kind == Kind::pan ? event.is_right_down : event.is_left_down;
     }
   };
 
-  void press(const InputEvent& event, const Seen& seen);
-  void follow_drag(const InputEvent& event, const Seen& seen);
+  void press(const SceneInput& event, const Seen& seen);
+  void follow_drag(const SceneInput& event, const Seen& seen);
   void begin_drag(const Seen& seen);
-  void press_key(const InputEvent& event, const Seen& seen);
-  void press_arrow(const InputEvent& event, const Seen& seen);
+  void press_key(const SceneInput& event, const Seen& seen);
+  void press_arrow(const SceneInput& event, const Seen& seen);
   void press_key_of_layer(SceneKey key);
   void select_next(bool backwards) noexcept;
   void reorder(bool to_front);
@@ -86,7 +86,7 @@ class SceneEditor {
   [[nodiscard]] const PictureShape& picture(std::size_t index, const Seen& seen) const;
   [[nodiscard]] PictureRectangle outline(std::size_t index, const Seen& seen) const;
   [[nodiscard]] std::optional<std::size_t> layer_at(double x, double y, const Seen& seen) const;
-  [[nodiscard]] PointerShape pointer_at(const InputEvent& event, const Seen& seen) const;
+  [[nodiscard]] PointerShape pointer_at(const SceneInput& event, const Seen& seen) const;
 
   Scene given_;
   Scene scene_;

@@ -21,7 +21,7 @@ struct SurfaceEvents {
   bool panel_toggle_requested = false;
   bool fullscreen_toggle_requested = false;  // the surface does that itself
   bool needs_redraw = false;                 // resized, uncovered
-  InputEvents input{};                       // for the picture; a surface without a window has none
+  SceneInputs input{};                       // for the picture; a surface without a window has none
 };
 
 /// 8-bit RGBA, opaque, top row first.

@@ -251,7 +251,7 @@ void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int m
   const auto special = special_scene_key(key);
   const auto scene_key = special ? special : scene_key_of(letter);
   if (scene_key && (action == GLFW_PRESS || repeats(scene_key))) {
-    self.add_input({.kind = InputEvent::Kind::key, .key = *scene_key, .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
+    self.add_input({.kind = SceneInput::Kind::key, .key = *scene_key, .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
   } else if (action == GLFW_PRESS) {
     press_key(letter, self.events_);
   }
@@ -260,7 +260,7 @@ void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int m
 void Window::on_button(GLFWwindow* window, int button, int action, int modifiers) {
   if (button == GLFW_MOUSE_BUTTON_LEFT || button == GLFW_MOUSE_BUTTON_RIGHT) {
     static_cast<Window*>(glfwGetWindowUserPointer(window))
-        ->add_input({.kind = action == GLFW_PRESS ? InputEvent::Kind::press : InputEvent::Kind::release,
+        ->add_input({.kind = action == GLFW_PRESS ? SceneInput::Kind::press : SceneInput::Kind::release,
                      .button = button == GLFW_MOUSE_BUTTON_LEFT ? PointerButton::left : PointerButton::right,
                      .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
   }
@@ -272,12 +272,12 @@ void Window::on_pointer(GLFWwindow* window, double x, double y) {
   self.pointer_x_ = x;
   self.pointer_y_ = y;
   self.add_input(
-      {.kind = InputEvent::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
+      {.kind = SceneInput::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
 }
 
 /// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now. GLFW counts in coordinates of the
 /// screen, which are not always pixels.
-void Window::add_input(InputEvent event) noexcept {
+void Window::add_input(SceneInput event) noexcept {
   int width = 0, height = 0;
   glfwGetWindowSize(window_, &width, &height);
   event.x = width > 0 ? pointer_x_ * size().width / width : 0;

@@ -71,7 +71,7 @@ class Window final : public Surface {
   static void on_button(GLFWwindow* window, int button, int action, int modifiers);
   static void on_pointer(GLFWwindow* window, double x, double y);
   void connect_callbacks() noexcept;
-  void add_input(InputEvent event) noexcept;
+  void add_input(SceneInput event) noexcept;
   void show_pointer() noexcept;
   void set_fullscreen(bool on) noexcept;
   void read_size() noexcept;

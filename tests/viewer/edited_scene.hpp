@@ -32,9 +32,9 @@ class SceneEditorTest : public testing::Test {
     pictures_.assign(scene.layers.size(), {.size = {640, 360}});
   }
 
-  bool give(InputEvent event) {
-    event.x = event.kind == InputEvent::Kind::key ? x_ : event.x;
-    event.y = event.kind == InputEvent::Kind::key ? y_ : event.y;
+  bool give(SceneInput event) {
+    event.x = event.kind == SceneInput::Kind::key ? x_ : event.x;
+    event.y = event.kind == SceneInput::Kind::key ? y_ : event.y;
     event.has_shift = event.has_shift || has_shift_;
     event.is_left_down = is_left_down_;
     event.is_right_down = is_right_down_;
@@ -43,16 +43,16 @@ class SceneEditorTest : public testing::Test {
     return editor_.take(event, {.surface = surface_, .pictures = pictures_}, now_ns_);
   }
   bool key(SceneKey key, bool has_shift = false) {
-    return give({.kind = InputEvent::Kind::key, .key = key, .has_shift = has_shift});
+    return give({.kind = SceneInput::Kind::key, .key = key, .has_shift = has_shift});
   }
-  bool move(double x, double y) { return give({.kind = InputEvent::Kind::move, .x = x, .y = y}); }
+  bool move(double x, double y) { return give({.kind = SceneInput::Kind::move, .x = x, .y = y}); }
   bool press(double x, double y, PointerButton button = PointerButton::left) {
     (button == PointerButton::left ? is_left_down_ : is_right_down_) = true;
-    return give({.kind = InputEvent::Kind::press, .button = button, .x = x, .y = y});
+    return give({.kind = SceneInput::Kind::press, .button = button, .x = x, .y = y});
   }
   bool release(PointerButton button = PointerButton::left) {
     (button == PointerButton::left ? is_left_down_ : is_right_down_) = false;
-    return give({.kind = InputEvent::Kind::release, .button = button, .x = x_, .y = y_});
+    return give({.kind = SceneInput::Kind::release, .button = button, .x = x_, .y = y_});
   }
   void click(double x, double y) {
     press(x, y);

@@ -278,7 +278,7 @@ TEST_F(ProgramTest, NewScenesAreDrawnOnceForEachRefresh) {
   int scenes = 0;
   watched.on_poll = [&] {
     SurfaceEvents events;
-    events.input.add({.kind = InputEvent::Kind::key, .key = SceneKey::zoom});
+    events.input.add({.kind = SceneInput::Kind::key, .key = SceneKey::zoom});
     events.quit_requested = ++scenes > 300;
     return events;
   };
