@@ -1,6 +1,7 @@
 // Time. All times in framewire are nanoseconds of CLOCK_MONOTONIC, which is one clock for every process of a machine.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace framewire {
@@ -11,6 +12,11 @@ inline constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 /// CLOCK_MONOTONIC. Any thread.
 std::int64_t monotonic_ns() noexcept;
+
+/// The same instant for functions of the standard library that wait.
+inline std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic_time_ns) noexcept {
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic_time_ns));
+}
 
 /// CPU time that this process has used so far, user and system together.
 std::int64_t process_cpu_ns() noexcept;

@@ -45,6 +45,12 @@ std::uint8_t flags_of(const FrameHeader& header) noexcept {
                                    (header.is_aborted ? flag_aborted : 0));
 }
 
+/// What says of what format a plane is.
+std::uint32_t plane_number(PixelFormat format, std::uint32_t plane) noexcept {
+  const std::uint32_t own = info(format).planes[plane].wire_number;
+  return own != 0 ? own : static_cast<std::uint32_t>(format);
+}
+
 void encode_planes(const FrameLayout& layout, std::span<std::byte> out) noexcept {
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes[i];
@@ -53,17 +59,21 @@ void encode_planes(const FrameLayout& layout, std::span<std::byte> out) noexcept
     put(at, 8, plane.pitch_bytes);
     put(at, 12, plane.row_bytes);
     put(at, 16, plane.rows);
-    put(at, 20, static_cast<std::uint32_t>(layout.format));
+    put(at, 20, plane_number(layout.format, i));
     put(at, 24, std::uint64_t{0});
   }
 }
 
-void decode_planes(std::span<const std::byte> in, FrameLayout& layout) noexcept {
+/// Returns whether the planes are of the formats that they must have.
+bool decode_planes(std::span<const std::byte> in, FrameLayout& layout) noexcept {
+  bool are_right = true;
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const auto at = in.subspan(frame_header_fixed_bytes + i * frame_header_plane_bytes, frame_header_plane_bytes);
     layout.planes[i] = {get<std::uint64_t>(at, 0), get<std::uint32_t>(at, 8), get<std::uint32_t>(at, 12),
                         get<std::uint32_t>(at, 16)};
+    are_right &= get<std::uint32_t>(at, 20) == plane_number(layout.format, i);
   }
+  return are_right;
 }
 
 /// validate_layout() without its text: this runs for every frame and must not allocate.
@@ -229,8 +239,8 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
       .has_test_pattern = (get<std::uint8_t>(bytes, 31) & flag_test_pattern) != 0,
       .is_aborted = (get<std::uint8_t>(bytes, 31) & flag_aborted) != 0,
   };
-  decode_planes(bytes, header.layout);
-  return values_make_sense(header) ? HeaderFault::none : HeaderFault::wrong_value;
+  const bool have_right_formats = decode_planes(bytes, header.layout);
+  return have_right_formats && values_make_sense(header) ? HeaderFault::none : HeaderFault::wrong_value;
 }
 
 }  // namespace framewire

@@ -10,6 +10,8 @@ namespace {
 constexpr PlaneShape none{0, 0, 0, ""};
 constexpr PlaneShape y8{0, 0, 1, "Y"};
 constexpr PlaneShape y16{0, 0, 2, "Y"};
+constexpr PlaneShape rgba_plane{0, 0, 4, "RGBA", static_cast<std::uint32_t>(PixelFormat::rgba)};
+constexpr PlaneShape depth_plane{0, 0, 4, "Z", grayf32le_plane_number};
 
 /// One plane of RGB; a texel is one pixel.
 constexpr PixelFormatInfo rgb(PixelFormat format, std::string_view name, std::string_view components) {
@@ -72,6 +74,8 @@ constexpr PixelFormatInfo entry_of(PixelFormat format) noexcept {
       return planar(format, "yuv420p10le", 10, 1, 1);
     case PixelFormat::yuv422p10le:
       return planar(format, "yuv422p10le", 10, 1, 0);
+    case PixelFormat::rgba_grayf32le:
+      return {format, "rgba+grayf32le", 2, 8, false, {rgba_plane, depth_plane, none}};
   }
   return {};  // a number that is no format has no name
 }
@@ -108,13 +112,22 @@ constexpr std::array table = [] {
   }
   return entries;
 }();
-static_assert(std::ranges::all_of(std::span(table).subspan(1), is_drawable),
+constexpr bool is_picture_alone(const PixelFormatInfo& entry) noexcept {
+  return entry.format != PixelFormat::bytes && entry.planes[1].components != "Z";
+}
+
+constexpr std::array pictures = [] {
+  std::array<PixelFormatInfo, static_cast<std::size_t>(std::ranges::count_if(table, is_picture_alone))> entries{};
+  std::ranges::copy_if(table, entries.begin(), is_picture_alone);
+  return entries;
+}();
+static_assert(std::ranges::all_of(pictures, is_drawable),
               "gl/texture_planes.cpp has textures for every picture format (is_drawable() says for which)");
 
 }  // namespace
 
 std::span<const PixelFormatInfo> pixel_formats() noexcept {
-  return std::span(table).subspan(1);  // `bytes` is the first
+  return pictures;
 }
 
 const PixelFormatInfo& info(PixelFormat format) noexcept {
@@ -129,6 +142,14 @@ bool has_alpha(PixelFormat format) noexcept {
 
 bool is_gray(PixelFormat format) noexcept {
   return !info(format).is_yuv && info(format).planes.front().components == "Y";
+}
+
+bool has_depth(PixelFormat format) noexcept {
+  return info(format).planes[1].components == "Z";
+}
+
+PixelFormat colour_format(PixelFormat format) noexcept {
+  return has_depth(format) ? static_cast<PixelFormat>(info(format).planes.front().wire_number) : format;
 }
 
 bool is_subsampled(PixelFormat format) noexcept {
@@ -152,7 +173,7 @@ std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcep
 
 std::string pixel_format_names() {
   std::string names;
-  for (const PixelFormatInfo& entry : pixel_formats()) {
+  for (const PixelFormatInfo& entry : std::span(table).subspan(1)) {  // `bytes` is the first
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   return names;

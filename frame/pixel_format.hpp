@@ -30,6 +30,7 @@ enum class PixelFormat : std::uint32_t {
   p010le = 15,
   yuv420p10le = 16,
   yuv422p10le = 17,
+  rgba_grayf32le = 18,  // colour and depth: see has_depth()
 };
 
 /// One plane of a format. Its unit, a texel, covers 2^log2_width x 2^log2_height pixels in bytes_per_texel bytes: an
@@ -39,9 +40,14 @@ struct PlaneShape {
   std::uint8_t log2_height;
   std::uint8_t bytes_per_texel;
   /// The components of a texel in memory order: R, G, B, A, Y (also grey), U, V, or 0 for unused. Each takes one byte,
-  /// or two in formats of more than 8 bits.
+  /// or two in formats of more than 8 bits. Or Z alone: a depth, a 32-bit float.
   std::string_view components;
+  /// The plane's own format on the wire, if it has one: FFmpeg's name says what it is alone. 0: the frame's.
+  std::uint32_t wire_number = 0;
 };
+
+/// Numbers on the wire of formats that only a plane has. Never change or reuse them.
+inline constexpr std::uint32_t grayf32le_plane_number = 256;
 
 struct PixelFormatInfo {
   PixelFormat format;
@@ -73,7 +79,7 @@ constexpr bool is_drawable(const PixelFormatInfo& format) noexcept {
   }
 }
 
-/// All picture formats, in a fixed order. Constant.
+/// All formats of pictures alone, in a fixed order: without those that has_depth() means. Constant.
 std::span<const PixelFormatInfo> pixel_formats() noexcept;
 
 /// The entry of one format; `bytes` has a single plane of one-byte texels. Asserts that the number is in the enum:
@@ -83,6 +89,13 @@ const PixelFormatInfo& info(PixelFormat format) noexcept;
 /// Whether pixels have alpha (rgba, bgra), and whether they have no colour (gray8).
 bool has_alpha(PixelFormat format) noexcept;
 bool is_gray(PixelFormat format) noexcept;
+
+/// Whether a second plane says how far each pixel is from the eye, in the scene's own unit, along its ray and not along
+/// the axis. +inf and NaN: nothing is there. Only scenes that are rendered have it; libav has no such formats.
+bool has_depth(PixelFormat format) noexcept;
+
+/// The format of a picture's colours: rgba for rgba_grayf32le, whose first plane they are; else the format itself.
+PixelFormat colour_format(PixelFormat format) noexcept;
 
 /// Whether there are fewer chroma than luma samples, so that the chroma location matters.
 bool is_subsampled(PixelFormat format) noexcept;

@@ -15,10 +15,11 @@
 
 namespace framewire {
 
-/// The textures of one frame, as texture_planes() lists them, and how to interpret its values.
+/// The textures of one frame's colours, as texture_planes() lists them, and how to interpret its values.
 struct PaintedFrame {
   std::array<GLuint, max_texture_planes> textures{};
   std::size_t texture_count = 0;  // 0: nothing to draw
+  GLuint depth_texture = 0;       // no painter reads it; 0: the frame has no depth
   Size size;
   int chroma_log2_width = 0;
   int chroma_log2_height = 0;

@@ -170,10 +170,10 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& texture
     glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
     glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
     glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-    painted.textures.at(i) = texture;
+    (plane.type == GL_FLOAT ? painted.depth_texture : painted.textures.at(i)) = texture;
   }
   textures.format = layout.format;
-  painted.texture_count = planes.size();
+  painted.texture_count = planes.size() - (has_depth(layout.format) ? 1 : 0);
   painted.size = size;
   painted.has_alpha = has_alpha(layout.format);
   painted.chroma_log2_width = planes.back().log2_width;

@@ -1,6 +1,7 @@
 #include "gl/offscreen_target.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <string>
 
@@ -22,12 +23,19 @@ void turn_rows_over(std::span<std::byte> pixels, std::size_t row_bytes, std::siz
 
 }  // namespace
 
-OffscreenTarget::OffscreenTarget(Size size) : size_(size) {
+OffscreenTarget::OffscreenTarget(Size size, bool has_depth) : size_(size) {
   require_drawable(size);
   texture_ = GlTexture::create(GL_TEXTURE_2D);
   glTextureStorage2D(texture_.id(), 1, GL_RGBA8, static_cast<GLsizei>(size.width), static_cast<GLsizei>(size.height));
   framebuffer_ = GlFramebuffer::create();
   glNamedFramebufferTexture(framebuffer_.id(), GL_COLOR_ATTACHMENT0, texture_.id(), 0);
+  if (has_depth) {
+    depth_ = GlTexture::create(GL_TEXTURE_2D);
+    glTextureStorage2D(depth_.id(), 1, GL_R32F, static_cast<GLsizei>(size.width), static_cast<GLsizei>(size.height));
+    glNamedFramebufferTexture(framebuffer_.id(), GL_COLOR_ATTACHMENT1, depth_.id(), 0);
+    constexpr std::array<GLenum, 2> targets = {GL_COLOR_ATTACHMENT0, GL_COLOR_ATTACHMENT1};
+    glNamedFramebufferDrawBuffers(framebuffer_.id(), targets.size(), targets.data());
+  }
   if (glCheckNamedFramebufferStatus(framebuffer_.id(), GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
     throw Error::failed("the OpenGL driver has no memory to draw " + std::to_string(size.width) + "x" +
                         std::to_string(size.height) + "; take a smaller --size");

@@ -9,11 +9,12 @@
 
 namespace framewire {
 
-/// A framebuffer of 8-bit RGBA. Used on the context's thread.
+/// A framebuffer of 8-bit RGBA, and a second target of 32-bit floats if that is asked for. Used on the context's
+/// thread.
 class OffscreenTarget {
  public:
   /// Throws Error (failed) for a size that the driver does not support.
-  explicit OffscreenTarget(Size size);
+  explicit OffscreenTarget(Size size, bool has_depth = false);
 
   /// Binds it for drawing and reading, and sets the viewport to the whole target.
   void bind() const noexcept;
@@ -30,10 +31,13 @@ class OffscreenTarget {
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
   [[nodiscard]] GLuint framebuffer() const noexcept { return framebuffer_.id(); }
   [[nodiscard]] GLuint texture() const noexcept { return texture_.id(); }
+  /// Of the floats, which a shader writes as its output 1; 0: there are none.
+  [[nodiscard]] GLuint depth_texture() const noexcept { return depth_.id(); }
 
  private:
   Size size_;
   GlTexture texture_;
+  GlTexture depth_;
   GlFramebuffer framebuffer_;
 };
 

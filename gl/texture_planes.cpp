@@ -42,6 +42,19 @@ std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexce
   return {channel('U', GL_ZERO), channel('V', GL_ZERO), GL_ZERO, GL_ONE};
 }
 
+/// A plane of depths.
+constexpr TexturePlane depth_texture(std::uint32_t index) noexcept {
+  return {.plane = index,
+          .log2_width = 0,
+          .log2_height = 0,
+          .texel_bytes = sizeof(float),
+          .component_bytes = sizeof(float),
+          .internal_format = GL_R32F,
+          .format = GL_RED,
+          .type = GL_FLOAT,
+          .swizzle = {GL_RED, GL_ZERO, GL_ZERO, GL_ONE}};
+}
+
 /// The texture of plane `index`; its texels have `components` and cover 2^log2_width pixels.
 TexturePlane texture_of(const PixelFormatInfo& format, std::uint32_t index, std::string_view components,
                         std::uint8_t log2_width) noexcept {
@@ -74,7 +87,8 @@ Textures textures_of(const PixelFormatInfo& format) noexcept {
   }
   for (std::uint32_t i = 0; i < format.plane_count; ++i) {
     const PlaneShape& plane = format.planes.at(i);
-    textures.planes.at(textures.count++) = texture_of(format, i, plane.components, plane.log2_width);
+    textures.planes.at(textures.count++) =
+        plane.components == "Z" ? depth_texture(i) : texture_of(format, i, plane.components, plane.log2_width);
   }
   return textures;
 }
@@ -83,16 +97,13 @@ Textures textures_of(const PixelFormatInfo& format) noexcept {
 
 std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept {
   static const std::vector<Textures> all = [] {
-    std::vector<Textures> made;
-    for (const PixelFormatInfo& entry : pixel_formats()) {
-      made.push_back(textures_of(entry));
+    std::vector<Textures> made(1);  // there is no format 0
+    while (const auto next = pixel_format_from_number(static_cast<std::uint32_t>(made.size()))) {
+      made.push_back(*next == PixelFormat::bytes ? Textures{} : textures_of(info(*next)));
     }
     return made;
   }();
-  if (format == PixelFormat::bytes) {
-    return {};
-  }
-  const Textures& textures = all.at(static_cast<std::size_t>(&info(format) - pixel_formats().data()));
+  const Textures& textures = all.at(static_cast<std::size_t>(format));
   return std::span(textures.planes).first(textures.count);
 }
 

@@ -27,7 +27,8 @@ struct TexturePlane {
   std::array<GLint, 4> swizzle;  // the shader gets R, G, B, A or Y or U, V in this order from every format
 };
 
-/// The textures of a picture `format`. RGB or gray: 1; luma and chroma: 2; luma, U and V: 3. Constant.
+/// The textures of a picture `format`. RGB or gray: 1; luma and chroma: 2; luma, U and V: 3. If it has_depth(), the
+/// last one is the depth. Constant.
 std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept;
 
 /// Texture size for a frame of that size.

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "gl/shader_scene.hpp"
 #include "sender/source_kind.hpp"
 #include "sender/sources/gl/gl_source.hpp"
-#include "sender/sources/gl/shader_scene.hpp"
 #include "sender/sources/media/av_source.hpp"
 #include "sender/sources/media/pattern_source.hpp"
 #include "sender/sources/media/stdin_source.hpp"
@@ -33,8 +33,11 @@ std::string gl_choices() {
 }
 
 std::string gl_stream_name(const SourceOptions& options) {
-  const std::string scene = options.name.substr(3);
-  return scene.empty() ? std::string(scene_names().front()) : std::filesystem::path(scene).stem().string();
+  const auto [source, parts] = split_parts(options.name);
+  const std::string scene(source.substr(3));
+  const std::string name =
+      scene.empty() ? std::string(scene_names().front()) : std::filesystem::path(scene).stem().string();
+  return parts.empty() ? name : name + "-" + std::string(parts);
 }
 
 void fit_gl(SourceOptions& options, std::ptrdiff_t sharing, Log& log) {
@@ -49,15 +52,17 @@ void fit_gl(SourceOptions& options, std::ptrdiff_t sharing, Log& log) {
 
 /// In the order of --help, which means nothing else.
 constexpr std::array kinds = {
-    SourceKind{.help = "  gl:NAME                   a built-in scene: waves (the default: gl:), aurora or orbit\n"
-                       "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
+    SourceKind{.help =
+                   "  gl:NAME                   a built-in scene: waves (the default: gl:), aurora, orbit or helix\n"
+                   "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
                .choices = gl_choices,
                .is_meant_by = is_gl,
                .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
                  return std::make_unique<GlSource>(options);
                },
                .stream_name = gl_stream_name,
-               .fit = fit_gl},
+               .fit = fit_gl,
+               .may_have_depth = true},
     SourceKind{.help = "  pattern, pattern:stamped  test frames: colour bars that carry marks, or stamps for tests\n",
                .choices = [] { return std::string("pattern|pattern:stamped"); },
                .is_meant_by = [](const std::string& name) { return name == "pattern" || name.starts_with("pattern:"); },
@@ -71,7 +76,8 @@ constexpr std::array kinds = {
                .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
                  return std::make_unique<StdinSource>(options);
                },
-               .stream_name = [](const SourceOptions&) { return std::string("stdin"); }},
+               .stream_name = [](const SourceOptions&) { return std::string("stdin"); },
+               .may_have_depth = true},
     SourceKind{.help = "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n",
                .choices = [] { return std::string("FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2"); },
                .is_meant_by = nullptr,  // whatever no other kind means
@@ -90,7 +96,12 @@ const SourceKind& kind_of(const std::string& name) {
 }  // namespace
 
 std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled) {
-  return kind_of(options.name).make(options, log, is_cancelled);
+  const SourceKind& kind = kind_of(options.name);
+  if (options.pixel_format && has_depth(*options.pixel_format) && !kind.may_have_depth) {
+    throw Error::usage("--pix-fmt is " + std::string(info(*options.pixel_format).name) + ", and " +
+                       quote(options.name) + " has no depth; scenes of gl: and raw frames can have it");
+  }
+  return kind.make(options, log, is_cancelled);
 }
 
 void fit_to_machine(SourceOptions& options, std::span<const SourceOptions> all, Log& log) {

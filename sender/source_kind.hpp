@@ -25,6 +25,7 @@ struct SourceKind {
   std::string (*stream_name)(const SourceOptions& options);
   /// --size auto; null: has its own size. `sharing`: how many such sources the machine has to run, this one included.
   void (*fit)(SourceOptions& options, std::ptrdiff_t sharing, Log& log) = nullptr;
+  bool may_have_depth = false;       // frames can have depth (has_depth() in frame/pixel_format.hpp)
   bool takes_input_options = false;  // --input-option, --input-format, --start and --retry apply to it
 };
 

@@ -74,6 +74,7 @@ void Stream::stop() {
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
   stopping_ = true;
+  renders_.stop();
 }
 
 void Stream::finish() {
@@ -228,6 +229,15 @@ Stream::Epochs Stream::take_unused_epochs() noexcept {
     epoch = next;
   }
   return unused;
+}
+
+std::string Stream::ask_render(const void* session, const RenderRequest& request) {
+  std::string refusal = renders_.ask(session, request);
+  if (refusal.empty()) {
+    const std::scoped_lock lock(mutex_);
+    wake_sessions();
+  }
+  return refusal;
 }
 
 void Stream::wake_sessions() noexcept {

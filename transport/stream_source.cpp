@@ -17,10 +17,6 @@ namespace {
 /// Under `every` the source waits once this many frames wait for the slowest viewer. This keeps the viewer's link busy.
 constexpr std::size_t max_waiting_under_every = 2;
 
-std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
-}
-
 }  // namespace
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t extra_slots) {

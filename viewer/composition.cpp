@@ -130,7 +130,9 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
   }
   lay_out_for(target.size);
   const bool has_overlay = panel_.is_shown() || selection_.is_outlined || has_status(streams);
-  if (is_direct_) {
+  if (scene_.layout == Layout::depth) {
+    draw_merged(target);
+  } else if (is_direct_) {
     draw_directly(target, streams[0], now_ns);
   } else {
     compose(target, streams, has_overlay, now_ns);
@@ -151,6 +153,19 @@ void Composition::draw_directly(const Target& target, const ComposedStream& stre
   glClear(GL_COLOR_BUFFER_BIT);
   const PicturePlace at = placed(stream, 0, stream.layer->frame_size()).at;
   stream.layer->draw(gl_rectangle(at.picture, target.size), target.size, now_ns);
+  glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
+}
+
+/// In fast quality: its size is that of the frames, and its colours are those of a screen.
+void Composition::draw_merged(const Target& target) const {
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  if (target.merged == nullptr || boxes_.empty()) {
+    return;
+  }
+  const PicturePlace at = place({}, Layout::depth, target.merged->size, {1, 1}, boxes_[0]);
+  target.painters->draw_fast({.frame = *target.merged, .format = PixelFormat::rgba, .colour = {}},
+                             gl_rectangle(at.picture, target.size));
   glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
 }
 

@@ -45,6 +45,8 @@ class Composition {
   struct Target {
     Size size;
     bool keeps_content = false;  // what was drawn the last time is still there
+    const PaintedFrame* merged = nullptr;  // of Layout::depth: all streams in one; null: there is nothing yet
+    Painters* painters = nullptr;          // draw it
   };
   /// Draws into the bound framebuffer. `streams` are those of the scene's layers, in its order.
   void draw(const Target& target, Streams streams, std::int64_t now_ns);
@@ -69,6 +71,7 @@ class Composition {
   [[nodiscard]] PlacedLayer placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept;
   void lay_out_for(Size surface);
   void draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns);
+  void draw_merged(const Target& target) const;
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
   [[nodiscard]] bool has_status(Streams streams) const noexcept;
   [[nodiscard]] bool hides_others(Streams streams, std::size_t index) const noexcept;

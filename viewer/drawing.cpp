@@ -60,8 +60,39 @@ void Drawing::show(const ShownScene& shown) {
                                              : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
                                                                              options_, streams_so_far_++));
   }
+  follow_depth(shown.scene);
   composition_.show(shown.scene, shown.selection);
   schedule_.request_within(delay_of_new_scene_ns());
+}
+
+void Drawing::follow_depth(const Scene& scene) {
+  const bool is_merged = scene.layout == Layout::depth;
+  if (!is_merged || depth_scenes_ != scene.gl_scenes) {
+    depth_.reset();
+  }
+  if (is_merged && !depth_) {
+    depth_ = std::make_unique<DepthView>(scene.gl_scenes, started_ns_);
+    depth_->set_camera(camera_);
+    depth_scenes_ = scene.gl_scenes;
+  }
+  for (const auto& stream : streams_) {
+    stream->stream()->queue().show_by_tag(is_merged);
+    if (!is_merged) {
+      stream->set_misfit("");
+    }
+  }
+}
+
+void Drawing::set_camera(const Camera& camera) noexcept {
+  camera_ = camera;
+  if (depth_) {
+    depth_->set_camera(camera);
+  }
+}
+
+std::optional<SetCounts> Drawing::set_counts() const noexcept {
+  return depth_ ? std::optional(SetCounts{.shown = depth_->sets_shown(), .missed = depth_->sets_missed()})
+                : std::nullopt;
 }
 
 /// A layer that is dragged makes scenes faster than a screen shows them.
@@ -83,6 +114,10 @@ void Drawing::draw() {
     return;
   }
   follow_facts();
+  if (depth_) {
+    const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
+    depth_->follow(streams_, !draws_nothing(), period_ns, clock_.now_ns());
+  }
   const bool has_shown = show_frames();
   for (const auto& stream : streams_) {
     stream->upload_slices(!draws_nothing());
@@ -99,7 +134,10 @@ std::int64_t Drawing::due_ns() {
   }
   const std::int64_t now_ns = clock_.now_ns();
   const std::int64_t frame_ns = choice_ns(now_ns).value_or(INT64_MAX);
-  const std::int64_t due_ns = awaits_choice(now_ns) ? frame_ns : std::min(schedule_.due_ns(), frame_ns);
+  std::int64_t due_ns = awaits_choice(now_ns) ? frame_ns : std::min(schedule_.due_ns(), frame_ns);
+  if (depth_) {
+    due_ns = std::min(due_ns, depth_->due_ns());
+  }
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
@@ -130,6 +168,9 @@ std::vector<std::string> Drawing::take_warnings() {
     add(stream->take_warning());
   }
   add(painters_.take_warning());
+  if (depth_) {
+    add(depth_->take_warning());
+  }
   return warnings;
 }
 
@@ -267,6 +308,9 @@ void Drawing::show_frames_in_hand() {
   if (!has_picture) {
     return;
   }
+  if (depth_) {
+    depth_->merge(streams_);
+  }
   surface_.begin();
   draw_picture(false);
   const auto presented = present();
@@ -338,8 +382,11 @@ void Drawing::warm_up() {
 }
 
 void Drawing::draw_picture(bool is_capture) {
-  composition_.draw({.size = surface_.size(), .keeps_content = surface_.keeps_content() && !is_capture}, composed(),
-                    clock_.now_ns());
+  composition_.draw({.size = surface_.size(),
+                     .keeps_content = surface_.keeps_content() && !is_capture,
+                     .merged = depth_ && depth_->picture() ? &*depth_->picture() : nullptr,
+                     .painters = &painters_},
+                    composed(), clock_.now_ns());
 }
 
 /// Of the picture that was drawn last.

@@ -10,11 +10,13 @@
 
 #include "base/clock.hpp"
 #include "viewer/composition.hpp"
+#include "viewer/depth_view.hpp"
 #include "viewer/drawing_options.hpp"
 #include "viewer/frame_times_file.hpp"
 #include "viewer/painters.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/refresh_schedule.hpp"
+#include "viewer/report.hpp"
 #include "viewer/scene.hpp"
 #include "viewer/shown_stream.hpp"
 #include "viewer/surface.hpp"
@@ -49,6 +51,8 @@ class Drawing {
 
   void request_redraw() noexcept { schedule_.request(); }
   void toggle_panel() noexcept;
+  /// From where scenes with depth are seen (Layout::depth).
+  void set_camera(const Camera& camera) noexcept;
 
   /// The picture as it is now. Throws Error.
   Image capture();
@@ -64,6 +68,8 @@ class Drawing {
   std::vector<std::string> take_warnings();
   /// How the last picture was drawn: well, if any of it was.
   [[nodiscard]] Quality quality() const noexcept;
+  /// Of Layout::depth.
+  [[nodiscard]] std::optional<SetCounts> set_counts() const noexcept;
   /// How the last frame was uploaded.
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
 
@@ -72,6 +78,7 @@ class Drawing {
 
   void follow_facts();
   void follow_news(std::size_t index);
+  void follow_depth(const Scene& scene);
   bool show_frames();
   void show_frames_in_hand();
   void upload(ShownStream& stream);
@@ -99,6 +106,9 @@ class Drawing {
   const std::int64_t started_ns_;
   Painters painters_;
   Composition composition_;
+  std::unique_ptr<DepthView> depth_;      // of Layout::depth
+  std::vector<std::string> depth_scenes_; // that it has
+  Camera camera_;
   Streams streams_;                       // of the scene's layers, in its order
   std::vector<ComposedStream> composed_;  // the same; kept for its memory
   RedrawSchedule schedule_;

@@ -53,7 +53,7 @@ void check_unseen(const ReceivedFrame& frame, Statistics& statistics) noexcept {
 }
 
 FrameQueue::FrameQueue(Statistics& statistics, FrameSelection rule, Listeners listeners)
-    : statistics_(statistics), listeners_(std::move(listeners)), selector_(rule) {
+    : statistics_(statistics), listeners_(std::move(listeners)), selector_(rule), rule_(rule) {
   slices_.reserve(max_slices);
 }
 
@@ -61,7 +61,18 @@ FrameQueue::FrameQueue(Statistics& statistics, FrameSelection rule, Listeners li
 
 void FrameQueue::set_rule(FrameSelection rule) noexcept {
   const std::scoped_lock lock(mutex_);
-  selector_.set_rule(rule);
+  rule_ = rule;
+  selector_.set_rule(is_by_tag_ ? FrameSelection::tagged : rule);
+}
+
+void FrameQueue::show_by_tag(bool is_by_tag) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_by_tag_ = is_by_tag;
+    chosen_tag_.reset();
+    selector_.set_rule(is_by_tag ? FrameSelection::tagged : rule_);
+  }
+  listeners_.on_room();
 }
 
 void FrameQueue::synchronise(SyncGroup& group) {
@@ -164,10 +175,15 @@ void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept 
 
 void FrameQueue::close() {
   bool was_closed = false;
+  Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
     was_closed = std::exchange(is_closed_, true);
+    while (is_by_tag_ && selector_.has_frame()) {
+      superseded.add(std::move(*selector_.pop()));
+    }
   }
+  superseded.release(statistics_);
   if (!was_closed) {
     listeners_.on_done();
   }
@@ -185,6 +201,9 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
   if (!selector_.has_frame()) {
     return std::nullopt;
   }
+  if (selector_.rule() == FrameSelection::tagged && count_chosen() == 0) {
+    return std::nullopt;
+  }
   if (!is_paced(selector_.rule())) {
     return 0;
   }
@@ -199,8 +218,35 @@ std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept
   return playout_.due_ns(presentation_ns(frame), frame.received_ns());
 }
 
+FrameQueue::Tags FrameQueue::tags() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  Tags tags;
+  for (std::size_t i = 0; is_by_tag_ && i < selector_.size(); ++i) {
+    tags.tags.at(tags.count++) = selector_.at(i).header().user_tag;
+  }
+  return tags;
+}
+
+void FrameQueue::choose(std::uint64_t tag) noexcept {
+  const std::scoped_lock lock(mutex_);
+  chosen_tag_ = tag;
+}
+
+/// The frame whose tag is chosen, and those before it; 0: it is not there.
+std::size_t FrameQueue::count_chosen() const noexcept {
+  for (std::size_t i = 0; i < selector_.size(); ++i) {
+    if (selector_.at(i).header().user_tag == chosen_tag_) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
 /// Of the frames that wait, how many are due.
 std::size_t FrameQueue::count_due(std::int64_t now_ns) const noexcept {
+  if (selector_.rule() == FrameSelection::tagged) {
+    return count_chosen();
+  }
   if (!is_paced(selector_.rule())) {
     return selector_.has_frame() ? 1 : 0;
   }

@@ -1,10 +1,13 @@
 // Frames on their way from the thread that receives them to the thread that draws them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,12 +57,25 @@ class FrameQueue {
   /// frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
   /// frame to arrive in.
   void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
-  /// No frame follows.
+  /// No frame follows. Under `tagged` those that wait are superseded: nobody may ever choose them.
   void close();
 
   // ---- The drawing thread ----
 
   [[nodiscard]] bool has_frame() const noexcept;
+
+  /// From now on frames are shown by their tags, whatever set_rule() says; or not any more. Any thread.
+  void show_by_tag(bool is_by_tag) noexcept;
+  /// Under `tagged`: the user tags of the frames that wait, the oldest first.
+  struct Tags {
+    std::array<std::uint64_t, FrameSelector<ReceivedFrame>::most_waiting> tags{};
+    std::size_t count = 0;
+    [[nodiscard]] std::span<const std::uint64_t> all() const noexcept { return std::span(tags).first(count); }
+  };
+  [[nodiscard]] Tags tags() const noexcept;
+  /// Under `tagged`: take() has the frame with this tag, and supersedes older ones.
+  void choose(std::uint64_t tag) noexcept;
+
   /// When take() has a frame: in the past for at once; nothing if none waits.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept;
   /// The frame to show now, if any. Under `paced` the newest that is due, and older ones are superseded; under
@@ -104,6 +120,7 @@ class FrameQueue {
   void pace(const ReceivedFrame& frame) noexcept;
   [[nodiscard]] std::int64_t presentation_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
+  [[nodiscard]] std::size_t count_chosen() const noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
 
@@ -114,6 +131,9 @@ class FrameQueue {
   PlayoutSchedule playout_;
   std::optional<SyncGroup::Member> sync_;
   std::int64_t clock_offset_ns_ = 0;
+  FrameSelection rule_;  // without tags
+  bool is_by_tag_ = false;
+  std::optional<std::uint64_t> chosen_tag_;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame
   bool is_drawing_blocked_ = false;                        // a frame was overdue, and none was taken since

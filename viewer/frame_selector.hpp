@@ -17,6 +17,7 @@ enum class FrameSelection {
   every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
   paced,        // by presentation time (PlayoutSchedule); of too many the oldest is dropped
   paced_every,  // each in turn, not before its presentation time; and as `every`
+  tagged,       // those whose user tag is chosen (FrameQueue::choose()); the newest two wait for that
 };
 
 constexpr bool is_paced(FrameSelection rule) noexcept {
@@ -69,6 +70,7 @@ class FrameSelector {
       case FrameSelection::every:
         return 1;
       case FrameSelection::newest_two:
+      case FrameSelection::tagged:
         return 2;
       case FrameSelection::paced:
       case FrameSelection::paced_every:

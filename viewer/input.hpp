@@ -35,14 +35,15 @@ inline constexpr std::size_t pointer_shape_count = 7;
 
 enum class PointerButton { left, right };
 
-/// A key or a button was pressed, a button was released, or the pointer was moved.
+/// A key or a button was pressed, a button was released, the wheel was turned, or the pointer was moved.
 struct SceneInput {
-  enum class Kind { key, press, release, move };
+  enum class Kind { key, press, release, move, wheel };
   Kind kind = Kind::move;
   SceneKey key{};          // of Kind::key
   PointerButton button{};  // of Kind::press and release
   double x = 0;            // of the pointer in pixels of the surface, from its top left; may be outside
   double y = 0;
+  double notches = 0;  // of Kind::wheel: how far, positive away from the user
   bool has_shift = false;
   bool is_left_down = false;  // the buttons after the event
   bool is_right_down = false;

@@ -62,7 +62,8 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   check_.begin(frame.header(), frame.payload());
   const bool is_uploaded = texture_.upload(view_of(frame, chroma_location));
   if (is_uploaded) {
-    format_ = frame.header().layout.format;
+    format_ = colour_format(frame.header().layout.format);
+    user_tag_ = frame.header().user_tag;
     colour_ = frame.header().colour;
     ++version_;
   }
@@ -150,7 +151,7 @@ void Layer::prepare(const StreamFormat& format, const Rectangle& target, Size fr
                        .colour = format.colour,
                        .payload = black->bytes().first(format.layout.size_bytes),
                        .chroma_location = format.chroma_location})) {
-    format_ = format.layout.format;
+    format_ = colour_format(format.layout.format);
     colour_ = format.colour;
     calm_size_.reset();
     draw_texture(target, framebuffer, monotonic_ns(), Alpha::opaque);

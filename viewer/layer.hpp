@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "frame/frame_layout.hpp"
+#include "gl/depth_merger.hpp"
 #include "gl/frame_texture.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/painters.hpp"
@@ -77,6 +78,12 @@ class Layer {
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
   /// Of the picture; 0x0 before the first.
   [[nodiscard]] Size frame_size() const noexcept { return has_picture_ ? texture_.frame_size() : Size{}; }
+  /// Of the picture's frame.
+  [[nodiscard]] std::uint64_t user_tag() const noexcept { return user_tag_; }
+  /// The picture's colours and depths, if its format has_depth().
+  [[nodiscard]] DepthPicture depth_picture() const noexcept {
+    return {.colour = texture_.painted().textures[0], .depth = texture_.painted().depth_texture};
+  }
   /// Counts the pictures.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
@@ -106,7 +113,7 @@ class Layer {
   Statistics& statistics_;
   const std::optional<Quality> wanted_quality_;
   FrameTexture texture_;
-  PixelFormat format_ = PixelFormat::bytes;  // of the texture
+  PixelFormat format_ = PixelFormat::bytes;  // of the texture's colours
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;
   bool cannot_be_drawn_well_ = false;
@@ -117,6 +124,7 @@ class Layer {
   TearCheck check_;
   bool has_picture_ = false;
   std::uint64_t version_ = 0;
+  std::uint64_t user_tag_ = 0;
   std::optional<ReceivedFrame> held_;
   std::optional<ArrivingFrame> arriving_;
 };

@@ -167,6 +167,7 @@ class Arrangement {
         return layer.box ? CanvasEdges{layer.box->x, layer.box->y, layer.box->x + layer.box->width,
                                        layer.box->y + layer.box->height}
                          : whole();
+      case Layout::depth:
       case Layout::overlay:
         break;
     }

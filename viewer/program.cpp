@@ -66,6 +66,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
   try {
+    renderer_->set_camera(orbit_.camera());
     show({.scene = options_.scene, .sources = options_.sources});
   } catch (...) {
     release_streams();
@@ -267,7 +268,8 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
                       .surface = surface_->describe(),
                       .quality = name(renderer_->quality()),
                       .renderer = renderer_->device(),
-                      .upload = name(renderer_->upload_method())};
+                      .upload = name(renderer_->upload_method()),
+                      .sets = renderer_->set_counts()};
   for (const auto& stream : streams) {
     report.streams.push_back({.statistics = stream->statistics(),
                               .peer_text = stream->peer_text(),

@@ -17,6 +17,7 @@
 #include "viewer/local_layers.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/options.hpp"
+#include "viewer/orbit_control.hpp"
 #include "viewer/renderer.hpp"
 #include "viewer/report.hpp"
 #include "viewer/scene_editor.hpp"
@@ -61,6 +62,7 @@ class Program {
   void follow_offers();
   bool show(const SceneOfSources& scene);
   void arrange(const SceneInputs& input);
+  void move_camera(const SceneInputs& input);
   void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
   std::future<void> close_aside(ViewedStream& stream, std::string statistics_json);
@@ -108,6 +110,7 @@ class Program {
   std::vector<Retired> retired_;
   bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more
   SceneEditor editor_;             // of the scene that was given; without a window nothing is edited
+  OrbitControl orbit_;  // of Layout::depth
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;

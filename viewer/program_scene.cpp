@@ -139,8 +139,22 @@ void Program::show_arranged() {
   renderer_->show(std::move(shown));
 }
 
+/// In a picture that is merged by depth there is nothing to arrange.
+void Program::move_camera(const SceneInputs& input) {
+  bool has_moved = false;
+  for (const SceneInput& event : input) {
+    has_moved |= orbit_.take(event);
+  }
+  if (has_moved) {
+    renderer_->set_camera(orbit_.camera());
+  }
+}
+
 /// What was done since the last time makes one new scene.
 void Program::arrange(const SceneInputs& input) {
+  if (editor_.scene().layout == Layout::depth) {
+    return move_camera(input);
+  }
   bool has_changed = editor_.pass_time(clock_.now_ns());
   if (!input.empty()) {
     std::vector<PictureShape> pictures;

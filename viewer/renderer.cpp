@@ -62,6 +62,19 @@ void Renderer::toggle_panel() {
   request(&Requests::panel_toggle);
 }
 
+void Renderer::set_camera(const Camera& camera) {
+  {
+    const std::scoped_lock lock(mutex_);
+    requests_.camera = camera;
+  }
+  wake();
+}
+
+std::optional<SetCounts> Renderer::set_counts() const {
+  const std::scoped_lock lock(mutex_);
+  return set_counts_;
+}
+
 void Renderer::request_screenshot() {
   request(&Requests::screenshot);
 }
@@ -174,6 +187,9 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   if (requests.panel_toggle) {
     drawing.toggle_panel();
   }
+  if (requests.camera) {
+    drawing.set_camera(*requests.camera);
+  }
   if (requests.redraw) {
     drawing.request_redraw();
   }
@@ -183,6 +199,10 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   upload_method_ = drawing.upload_method();
   quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
+  if (const auto counts = drawing.set_counts()) {
+    const std::scoped_lock lock(mutex_);
+    set_counts_ = counts;
+  }
   if (const std::vector<std::string> warnings = drawing.take_warnings(); !warnings.empty()) {
     {
       const std::scoped_lock lock(mutex_);

@@ -44,6 +44,8 @@ class Renderer {
   void wake() noexcept { wake_.wake(); }
   void request_redraw();
   void toggle_panel();
+  /// As Drawing::set_camera().
+  void set_camera(const Camera& camera);
   /// take_screenshot() gets it.
   void request_screenshot();
 
@@ -72,6 +74,8 @@ class Renderer {
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
   /// How the last picture was drawn.
   [[nodiscard]] Quality quality() const noexcept { return quality_; }
+  /// As Drawing::set_counts(), of the last picture.
+  [[nodiscard]] std::optional<SetCounts> set_counts() const;
   /// Whether a processor draws. Constant.
   [[nodiscard]] bool is_software() const noexcept { return is_software_; }
   /// What the driver calls the device: "llvmpipe", and with its details.
@@ -96,6 +100,7 @@ class Renderer {
     bool release = false;
     bool finish = false;
     bool picture_at_end = false;
+    std::optional<Camera> camera{};
   };
   enum class Phase { starting, drawing, released, ended };
 
@@ -130,6 +135,7 @@ class Renderer {
   Phase phase_ = Phase::starting;
   Requests requests_;
   std::optional<ShownScene> next_shown_;
+  std::optional<SetCounts> set_counts_;
   std::optional<Failure> failure_;
   std::optional<Screenshot> screenshot_;
   std::vector<std::string> warnings_;

@@ -183,6 +183,9 @@ std::vector<std::string> summary(const ViewerReport& report) {
     }
     add_summary(report, stream, lines);
   }
+  if (report.sets) {
+    lines.push_back(fmt::format("depth    {} sets shown, {} missed", report.sets->shown, report.sets->missed));
+  }
   return lines;
 }
 
@@ -230,6 +233,8 @@ void add_surface(const ViewerReport& report, Json& json) {
   json["upload"] = report.upload;
   json["renderer"] = report.renderer;
   json["quality"] = report.quality;
+  json["sets_shown"] = report.sets ? Json(report.sets->shown) : Json(nullptr);
+  json["sets_missed"] = report.sets ? Json(report.sets->missed) : Json(nullptr);
 }
 
 }  // namespace

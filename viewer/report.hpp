@@ -1,6 +1,7 @@
 // The viewer's reports: the live line, the final summary, and the --stats file.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ struct StreamReport {
   std::optional<Pacing> pacing{};  // of --paced
 };
 
+/// Of frames that are merged by depth: how many sets were shown, and how many never became complete.
+struct SetCounts {
+  std::uint64_t shown = 0;
+  std::uint64_t missed = 0;
+};
+
 /// Inputs of the reports at one moment.
 struct ViewerReport {
   std::vector<StreamReport> streams{};
@@ -30,6 +37,7 @@ struct ViewerReport {
   std::string_view quality{};          // "fast"
   std::string renderer{};              // GL_RENDERER
   std::string upload{};                // "pinned memory"
+  std::optional<SetCounts> sets{};     // of Layout::depth
 };
 
 /// What the streams have in common on the live line: the sums, and of latencies the longest.

@@ -15,12 +15,13 @@ struct SceneWord {
   std::string_view word;
 };
 
-constexpr std::array<SceneWord<Layout>, 7> layout_words = {{{Layout::grid, "grid"},
+constexpr std::array<SceneWord<Layout>, 8> layout_words = {{{Layout::grid, "grid"},
                                                             {Layout::side, "side"},
                                                             {Layout::stereo_side, "stereo-side"},
                                                             {Layout::stereo_top, "stereo-top"},
                                                             {Layout::pip, "pip"},
                                                             {Layout::overlay, "overlay"},
+                                                            {Layout::depth, "depth"},
                                                             {Layout::free, "free"}}};
 constexpr std::array<SceneWord<Blend>, 4> blend_words = {
     {{Blend::over, "over"}, {Blend::add, "add"}, {Blend::multiply, "multiply"}, {Blend::screen, "screen"}}};
@@ -95,8 +96,12 @@ std::string screens_of(const Wall& wall) {
 
 }  // namespace
 
+bool is_gl_scene(const SceneLayer& layer) noexcept {
+  return layer.local && layer.local->source.starts_with("gl:") && layer.local->options.empty();
+}
+
 bool is_one_picture(const Scene& scene) {
-  return scene.layers.size() == 1 && !scene.wall && !scene.canvas &&
+  return scene.layers.size() == 1 && scene.layout != Layout::depth && !scene.wall && !scene.canvas &&
          scene.layers[0] == SceneLayer{.source = scene.layers[0].source,
                                        .local = scene.layers[0].local,
                                        .one_to_one = scene.layers[0].one_to_one};

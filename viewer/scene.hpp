@@ -39,6 +39,7 @@ enum class Layout {
   pip,          // the first one large, the others small over its right edge
   overlay,      // all in the same place
   free,         // each in its own box
+  depth,        // one picture of all: of each pixel the nearest
 };
 
 /// A canvas that several screens show together.
@@ -75,6 +76,9 @@ struct SceneLayer {
   bool operator==(const SceneLayer&) const = default;
 };
 
+/// Whether a layer of Layout::depth is a scene that the viewer draws itself: Scene::gl_scenes.
+bool is_gl_scene(const SceneLayer& layer) noexcept;
+
 /// What a scene file may have.
 constexpr std::size_t max_scene_layers = 64;
 
@@ -85,6 +89,7 @@ struct Scene {
   std::optional<Wall> wall{};        // none: the surface shows the whole canvas
   bool blends_linear_light = false;  // else the values as they are coded
   std::vector<SceneLayer> layers{};  // from the back to the front
+  std::vector<std::string> gl_scenes{};  // of Layout::depth: drawn by the viewer itself, behind the layers where equal
   bool operator==(const Scene&) const = default;
 };
 

@@ -381,7 +381,11 @@ Scene completed(SceneDraft draft) {
   for (LayerDraft& each : draft.layers) {
     const std::size_t index = draft.scene.layers.size();
     each.layer.alpha = each.alpha.value_or(usual_alpha(draft.scene.layout, index, each.layer.blend));
-    draft.scene.layers.push_back(std::move(each.layer));
+    if (draft.scene.layout == Layout::depth && is_gl_scene(each.layer)) {
+      draft.scene.gl_scenes.push_back(each.layer.local->source);
+    } else {
+      draft.scene.layers.push_back(std::move(each.layer));
+    }
   }
   return std::move(draft.scene);
 }
@@ -409,7 +413,11 @@ Scene parse_scene(std::string_view text, const std::string& name) {
   if (draft.layers.empty()) {
     ScenePlace{name, {1, 1}}.fail("the scene has no layer; begin one with [[layer]]");
   }
-  return completed(std::move(draft));
+  Scene scene = completed(std::move(draft));
+  if (scene.layers.empty()) {
+    ScenePlace{name, {1, 1}}.fail("all layers are drawn here; add one with a sender, as in source = \"box:5290\"");
+  }
+  return scene;
 }
 
 Scene read_scene(const std::string& file) {

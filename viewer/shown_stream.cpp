@@ -53,11 +53,22 @@ void ShownStream::follow_epoch(const ReceivedFrame& frame) noexcept {
 ComposedStream ShownStream::composed() noexcept {
   return {.layer = &layer_,
           .facts = &facts_,
-          .defect = defect_,
+          .defect = defect_.empty() ? misfit_ : defect_,
           .statistics = &stream_->statistics(),
           .counts = stream_->counts(),
           .pacing = stream_->queue().pacing(),
           .clock_uncertainty_ns = stream_->clock_offset().uncertainty_ns};
+}
+
+void ShownStream::set_misfit(const std::string& text) {
+  if (misfit_ == text) {
+    return;
+  }
+  misfit_ = text;
+  news_.looks_different = true;
+  if (!text.empty()) {
+    warning_ = facts_.peer_text + ": " + text;
+  }
 }
 
 ChromaLocation ShownStream::chroma_location() const noexcept {

@@ -77,6 +77,8 @@ class ShownStream {
 
   /// Why the stream's frames cannot be drawn; empty: they can.
   [[nodiscard]] const std::string& defect() const noexcept { return defect_; }
+  /// Why its frames do not belong into the picture as it is now; empty: they do. They are received all the same.
+  void set_misfit(const std::string& text);
   /// Its frames are not drawn from now on, until another format comes.
   void set_defect(std::string text) { defect_ = std::move(text); }
 
@@ -102,6 +104,7 @@ class ShownStream {
   std::optional<FrameHeader> header_;   // of the frame in hand
   ShownTimes times_;                    // of the same
   std::string defect_;
+  std::string misfit_;
 
   const bool asks_cadence_;
   CadenceControl cadence_;

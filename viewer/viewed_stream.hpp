@@ -66,6 +66,14 @@ class ViewedStream {
   /// Asks the sender to render its frames at other times (Subscriber::ask_cadence()).
   void ask_cadence(const CadenceRequest& request) noexcept { subscriber_.ask_cadence(request); }
 
+  /// Asks the sender for frames (Subscriber).
+  void ask_render(const RenderRequest& request) noexcept { subscriber_.ask_render(request); }
+  void revoke_render(std::uint64_t id) noexcept { subscriber_.revoke_render(id); }
+  void release_camera() noexcept { subscriber_.release_camera(); }
+  [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept {
+    return subscriber_.find_render(id);
+  }
+
   // ---- Any thread ----
 
   [[nodiscard]] StreamFacts facts() const;

@@ -225,6 +225,10 @@ void Window::connect_callbacks() noexcept {
   glfwSetKeyCallback(window_, on_key);
   glfwSetMouseButtonCallback(window_, on_button);
   glfwSetCursorPosCallback(window_, on_pointer);
+  glfwSetScrollCallback(window_, [](GLFWwindow* window, double, double notches) {
+    static_cast<Window*>(glfwGetWindowUserPointer(window))
+        ->add_input({.kind = SceneInput::Kind::wheel, .notches = notches});
+  });
   const auto redraw = [](GLFWwindow* window) {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   };

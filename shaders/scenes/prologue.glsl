@@ -13,10 +13,31 @@ uniform sampler2D iChannel0, iChannel1, iChannel2, iChannel3;
 const float iSampleRate = 44100.0;
 const float iChannelTime[4] = float[4](0.0, 0.0, 0.0, 0.0);
 #define HW_PERFORMANCE 1
+// Scenes with depth are seen by a camera, which may be elsewhere. iEyeAxes: its right, its up, and behind it.
+uniform vec3 iEye;
+uniform mat3 iEyeAxes;
+uniform float iFieldOfView;
+uniform uint iParts;
+vec3 eyeRay(vec2 fragCoord) {
+  vec2 at = (2.0 * fragCoord - iResolution.xy) / iResolution.y * tan(0.5 * iFieldOfView);
+  return normalize(iEyeAxes * vec3(at, -1.0));
+}
+bool hasPart(int number) { return ((iParts >> uint(number - 1)) & 1u) != 0u; }
+const float noDepth = uintBitsToFloat(0x7f800000u);
+#if HAS_DEPTH
+layout(location = 1) out float framewire_depth;
+void mainImageDepth(out vec4 fragColor, out float fragDepth, in vec2 fragCoord);
+void main() {
+  vec4 colour = vec4(0.0);
+  float depth = noDepth;
+  mainImageDepth(colour, depth, gl_FragCoord.xy);
+  framewire_depth = depth;
+#else
 void mainImage(out vec4 fragColor, in vec2 fragCoord);
 void main() {
   vec4 colour = vec4(0.0);
   mainImage(colour, gl_FragCoord.xy);
+#endif
   framewire_colour = vec4(colour.rgb, 1.0).ORDER_IN_MEMORY;
 }
 // The picture's downward direction is GL's upward direction.

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/shader_scene.hpp"
+#include "gl/shader_scene.hpp"
 
 #include <gtest/gtest.h>
 

@@ -136,7 +136,7 @@ void SenderService::drain(std::int64_t deadline_ns) {
   cut_at(deadline_ns);
   std::unique_lock lock(mutex_);
   while (!sessions_.empty() && monotonic_ns() < handshakes_end_ns()) {
-    changed_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(handshakes_end_ns())));
+    changed_.wait_until(lock, as_time_point(handshakes_end_ns()));
   }
   end_handshakes();
   changed_.wait(lock, [&] { return sessions_.empty(); });

@@ -38,8 +38,14 @@ SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authen
 
 SenderSession::~SenderSession() {
   if (stream_ != nullptr) {
-    stream_->cadence().forget(this);
+    forget_wishes();
   }
+}
+
+/// What this viewer asked of the source.
+void SenderSession::forget_wishes() noexcept {
+  stream_->cadence().forget(this);
+  stream_->renders().forget(this);
 }
 
 SessionReport SenderSession::run() {
@@ -97,7 +103,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   }
   subscription_ = std::move(agreed.subscription);
   if (stream_ != nullptr && stream_ != agreed.stream) {
-    stream_->cadence().forget(this);
+    forget_wishes();
   }
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
@@ -157,6 +163,7 @@ void SenderSession::serve() {
       handle_messages();
     }
     announce_epoch();
+    announce_renders();
     subscription_->make_progress();
     send_bye_when_drained();
     check_peer();
@@ -196,6 +203,14 @@ void SenderSession::handle(const nlohmann::json& message) {
         !refusal.empty()) {
       authenticated_.channel->post(no_cadence(refusal));
     }
+  } else if (type == "render") {
+    if (const std::string refusal = stream_->ask_render(this, read_render_request(message)); !refusal.empty()) {
+      authenticated_.channel->post(no_render(refusal));
+    }
+  } else if (type == "revoke") {
+    stream_->renders().revoke(this, read_revoke(message));
+  } else if (type == "release_camera") {
+    stream_->renders().forget(this);
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;
@@ -229,6 +244,18 @@ void SenderSession::announce_epoch() {
       throw;
     }
     give_up_link(error);
+  }
+}
+
+/// Tells the viewer what any of them has asked for. One that reads its messages late misses some.
+void SenderSession::announce_renders() {
+  if (stream_->renders().taken() == announced_renders_) {
+    return;
+  }
+  for (const RenderRequest& request : stream_->renders().taken_after(announced_renders_)) {
+    if (!authenticated_.channel->has_backlog()) {
+      authenticated_.channel->post(rendering(request));
+    }
   }
 }
 

@@ -63,7 +63,9 @@ class SenderSession {
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
+  void forget_wishes() noexcept;
   void announce_epoch();
+  void announce_renders();
   void send_bye_when_drained();
   void check_peer();
   void warn_of_unfilled_frames();
@@ -82,7 +84,8 @@ class SenderSession {
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more
   bool bye_sent_ = false;
   bool is_over_ = false;
-  bool may_have_messages_ = true;  // on the control channel; asking it is a system call
+  std::uint64_t announced_renders_ = 0;  // RenderRequests::taken()
+  bool may_have_messages_ = true;        // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;
   bool has_warned_ = false;          // of frames that no device has filled
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open

@@ -61,7 +61,7 @@ Token SessionAcceptor::issue(const DataConnectionId& connection) {
 std::optional<IncomingDataConnection> SessionAcceptor::await_data(const DataConnectionId& connection,
                                                                   std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
-  const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
+  const auto deadline = as_time_point(deadline_ns);
   auto found = authenticated_data_.end();
   connection_authenticated_.wait_until(lock, deadline, [&] {
     found = std::ranges::find(authenticated_data_, connection, &AuthenticatedDataConnection::connection);

@@ -17,6 +17,7 @@
 #include "memory/fence.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
+#include "transport/render_requests.hpp"
 #include "transport/source_cadence.hpp"
 #include "transport/subscriber_queue.hpp"
 
@@ -48,6 +49,8 @@ struct SubscriberStatus {
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
+  std::string render_refusal;               // why the sender does not follow ask_render(); or empty
+  std::uint64_t render_refusals = 0;        // how often it said so in this session
   std::vector<std::string> stream_names;    // that the sender offers; the first is taken if none is named
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
@@ -168,6 +171,14 @@ class Subscriber {
   /// Asks the sender to render its frames at other times. Does nothing without a session; only the newest of several
   /// requests may be sent, with the sum of their shifts. A refusal appears in the status. Any thread.
   void ask_cadence(const CadenceRequest& request) noexcept;
+  /// Asks the sender for a frame; its user tag says that it is the one. Who asks first owns the sender's camera until
+  /// release_camera() or the end of the session. A refusal appears in the status. They do nothing without a session, or
+  /// if the session's thread has not sent the last 16 yet. Any thread.
+  void ask_render(const RenderRequest& request) noexcept;
+  void revoke_render(std::uint64_t id) noexcept;
+  void release_camera() noexcept;
+  /// What any viewer of this stream asked for, by its id: of the newest 16 that the sender has named. Any thread.
+  [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;
 

@@ -377,6 +377,18 @@ void ViewerSession::ask_cadence(const CadenceRequest& request) {
   authenticated_.channel->post(to_json(request));
 }
 
+void ViewerSession::ask_render(const RenderRequest& request) {
+  authenticated_.channel->post(render(request));
+}
+
+void ViewerSession::revoke_render(std::uint64_t id) {
+  authenticated_.channel->post(framewire::revoke_render(id));
+}
+
+void ViewerSession::release_camera() {
+  authenticated_.channel->post(framewire::release_camera());
+}
+
 void ViewerSession::announce_ready() {
   if (pending_ready_) {
     authenticated_.channel->post(to_json(*pending_ready_));
@@ -411,6 +423,14 @@ void ViewerSession::handle(const nlohmann::json& message) {
     give_up_link(read_no_link(message));
   } else if (type == "no_cadence") {
     cadence_refusal_ = read_no_cadence(message);
+  } else if (type == "no_render") {
+    render_refusal_ = read_no_render(message);
+    ++render_refusals_;
+  } else if (type == "rendering") {
+    if (new_renders_.size() == max_new_renders) {  // a sender that floods gets no more memory
+      new_renders_.erase(new_renders_.begin());
+    }
+    new_renders_.push_back(read_render_request(message));
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);

@@ -99,6 +99,17 @@ class ViewerSession {
   /// Why the sender does not do so; empty if it has not said no.
   [[nodiscard]] const std::string& cadence_refusal() const noexcept { return cadence_refusal_; }
 
+  /// As Subscriber's. Call before has_bye(), on the session's thread.
+  void ask_render(const RenderRequest& request);
+  void revoke_render(std::uint64_t id);
+  void release_camera();
+  /// Why the sender does not render what was asked for, and how often it said so.
+  [[nodiscard]] const std::string& render_refusal() const noexcept { return render_refusal_; }
+  [[nodiscard]] std::uint64_t render_refusals() const noexcept { return render_refusals_; }
+  /// What it is rendering, since the last call; at most max_new_renders.
+  std::vector<RenderRequest> take_new_renders() noexcept { return std::exchange(new_renders_, {}); }
+  static constexpr std::size_t max_new_renders = 16;
+
   /// Whether the sender has said bye; frames_sent() is the number of frames it sent in this session, valid then.
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
@@ -136,6 +147,9 @@ class ViewerSession {
   Delivery delivery_ = Delivery::latest;
   std::string source_file_;
   std::string cadence_refusal_;
+  std::string render_refusal_;
+  std::uint64_t render_refusals_ = 0;
+  std::vector<RenderRequest> new_renders_;
   std::uint32_t epoch_ = 0;
   std::uint32_t ring_slots_ = 0;
   std::optional<StreamFormat> format_;

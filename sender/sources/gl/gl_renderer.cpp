@@ -17,6 +17,15 @@ ComponentOrder order_of(PixelFormat format) noexcept {
   return format == PixelFormat::bgra || format == PixelFormat::bgr0 ? ComponentOrder::bgra : ComponentOrder::rgba;
 }
 
+/// Returns the scene if it can give what is asked for; otherwise throws Error.
+const ShaderScene& with_depth_if(bool needs_depth, const ShaderScene& scene) {
+  if (needs_depth && !scene.has_depth()) {
+    throw Error::usage("the scene " + quote(scene.name) +
+                       " has no depth, which --pix-fmt rgba+grayf32le asks for; it must define mainImageDepth");
+  }
+  return scene;
+}
+
 /// Returns the size if the format can be rendered at it; otherwise throws Error.
 Size checked(Size size, PixelFormat format) {
   switch (format) {
@@ -24,6 +33,7 @@ Size checked(Size size, PixelFormat format) {
     case PixelFormat::bgra:
     case PixelFormat::rgb0:
     case PixelFormat::bgr0:
+    case PixelFormat::rgba_grayf32le:
       return size;
     case PixelFormat::nv12:
     case PixelFormat::yuv420p:
@@ -35,32 +45,44 @@ Size checked(Size size, PixelFormat format) {
       return size;
     default:
       throw Error::usage("a gl: source does not give " + std::string(info(format).name) +
-                         "; --pix-fmt takes rgba, bgra, rgb0, bgr0, nv12 or yuv420p here");
+                         "; --pix-fmt takes rgba, bgra, rgb0, bgr0, nv12, yuv420p or rgba+grayf32le here");
   }
 }
 
 }  // namespace
 
 GlRenderer::GlRenderer(const ShaderScene& scene, Size size, PixelFormat format)
-    : format_(format), scene_(scene, order_of(format)), picture_(checked(size, format)), readback_size_(size) {
+    : format_(format),
+      scene_(with_depth_if(has_depth(format), scene), order_of(format)),
+      picture_(checked(size, format), has_depth(format)),
+      readback_size_(size) {
   if (is_420(format)) {
-    readback_size_ = {size.width / 4, size.height / 2 * 3};
-    conversion_.emplace(Conversion{ShaderProgram("rgb_to_420.frag", find_embedded_shader("frame.vert").value_or(""),
-                                                 find_embedded_shader("rgb_to_420.frag").value_or("")),
-                                   OffscreenTarget(readback_size_), GlVertexArray::create()});
+    convert_by("rgb_to_420.frag", {size.width / 4, size.height / 2 * 3});
     const GLuint program = conversion_->program.id();
     glProgramUniform1i(program, conversion_->program.uniform("planar"), format == PixelFormat::yuv420p ? 1 : 0);
+  } else if (has_depth(format)) {
+    convert_by("rgba_and_depth.frag", {size.width, size.height * 2});
   }
+}
+
+void GlRenderer::convert_by(std::string_view shader, Size size) {
+  readback_size_ = size;
+  conversion_.emplace(Conversion{
+      ShaderProgram(shader, find_embedded_shader("frame.vert").value_or(""), find_embedded_shader(shader).value_or("")),
+      OffscreenTarget(size), GlVertexArray::create()});
 }
 
 void GlRenderer::draw(const SceneUniforms& moment) const noexcept {
   picture_.bind();
   scene_.draw(picture_.size(), moment);
-  counter_.draw(picture_.size(), moment.frame, moment.time_s);
+  if (!has_depth(format_)) {  // it would be nearer than everything, or hidden
+    counter_.draw(picture_.size(), moment.frame, moment.time_s);
+  }
   if (conversion_) {
     conversion_->target.bind();
     conversion_->program.use();
     glBindTextureUnit(0, picture_.texture());
+    glBindTextureUnit(1, picture_.depth_texture());
     glBindVertexArray(conversion_->no_vertices.id());
     glDrawArrays(GL_TRIANGLES, 0, 3);
   }

@@ -3,22 +3,23 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/text.hpp"
 #include "frame/frame_layout.hpp"
 #include "gl/offscreen_target.hpp"
+#include "gl/scene_program.hpp"
+#include "gl/shader_scene.hpp"
 #include "sender/sources/gl/frame_counter.hpp"
-#include "sender/sources/gl/scene_program.hpp"
-#include "sender/sources/gl/shader_scene.hpp"
 
 namespace framewire {
 
 /// Used on the context's thread.
 class GlRenderer {
  public:
-  /// Formats: rgba, bgra, rgb0, bgr0, nv12, yuv420p. Throws Error: a shader that does not compile, another format, or a
-  /// size that the format or the driver does not support (nv12 and yuv420p need a width that is a multiple of 8 and an
-  /// even height).
+  /// Formats: rgba, bgra, rgb0, bgr0, nv12, yuv420p, rgba+grayf32le. Throws Error: a shader that does not compile, or
+  /// has no depth where the format has one, another format, or a size that the format or the driver does not support
+  /// (nv12 and yuv420p need a width that is a multiple of 8 and an even height).
   GlRenderer(const ShaderScene& scene, Size size, PixelFormat format);
 
   /// Draws one frame and leaves a read framebuffer bound. Its lower left readback_size() pixels, read as RGBA8, are the
@@ -36,6 +37,8 @@ class GlRenderer {
     OffscreenTarget target;
     GlVertexArray no_vertices;
   };
+
+  void convert_by(std::string_view shader, Size size);
 
   PixelFormat format_;
   SceneProgram scene_;

@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "sender/sources/gl/shader_scene.hpp"
+#include "gl/shader_scene.hpp"
 
 namespace framewire {
 
@@ -30,6 +30,11 @@ double checked_rate(double frames_per_s) {
                        "; a gl: source draws up to 1000 frames per second");
   }
   return frames_per_s;
+}
+
+/// Swings around the scene, as long as nobody else moves the camera.
+Camera usual_camera(double time_s) noexcept {
+  return orbiting_camera(0.2 * time_s, 0.35, usual_camera_distance);
 }
 
 /// Median time of one frame from the start of drawing until it is in host memory, ns.
@@ -62,6 +67,7 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
     : frames_per_s_(checked_rate(options.frames_per_s)), realtime_(options.realtime), context_(EglContext::create()) {
   const ShaderScene scene = load_scene(options.name);
   name_ = scene.name;
+  renders_on_request_ = options.pixel_format && has_depth(*options.pixel_format);
   context_.make_current();
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
                     options.pixel_format.value_or(PixelFormat::rgba));
@@ -102,6 +108,9 @@ void GlSource::run(Stream& stream) {
   };
   const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
   stream.begin_epoch(format_);
+  if (renders_on_request_) {
+    stream.renders().offer();
+  }
   if (realtime_) {
     stream.cadence().offer(std::llround(1e9 / frames_per_s_));
   }
@@ -110,19 +119,39 @@ void GlSource::run(Stream& stream) {
   publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
 }
 
-/// Draws the next tick's frame and starts its readback. Publishes frames that finish meanwhile. False when the stream
-/// is stopping.
+/// Draws the next frame and starts its readback: of the next tick, or of what a viewer asks for. Publishes frames that
+/// finish meanwhile. False when the stream is stopping.
 bool GlSource::draw_next(Stream& stream) {
-  if (clock_ && realtime_) {
-    if (const auto change = stream.cadence().take_change()) {
-      clock_->change(tick_, change->period_ns, change->shift_ns);
-    }
-    const std::int64_t due_ns = clock_->due_ns(clock_->next(tick_, monotonic_ns()));
-    publish_until(stream, 0, due_ns);
-    if (!stream.sleep_until(due_ns)) {
-      return false;
-    }
+  if (stream.renders().is_driven()) {
+    const std::optional<RenderRequest> request = await_request(stream);
+    return request ? draw(stream, request) : !stream.is_stopping();
   }
+  return await_tick(stream) && draw(stream, std::nullopt);
+}
+
+/// Frames that are finished are published before it waits.
+std::optional<RenderRequest> GlSource::await_request(Stream& stream) {
+  if (const auto request = stream.renders().next(0)) {
+    return request;
+  }
+  constexpr std::int64_t longest_wait_ns = 100 * ns_per_ms;  // then it looks whether the stream goes on
+  publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
+  return stream.renders().next(monotonic_ns() + longest_wait_ns);
+}
+
+bool GlSource::await_tick(Stream& stream) {
+  if (!clock_ || !realtime_) {
+    return true;
+  }
+  if (const auto change = stream.cadence().take_change()) {
+    clock_->change(tick_, change->period_ns, change->shift_ns);
+  }
+  const std::int64_t due_ns = clock_->due_ns(clock_->next(tick_, monotonic_ns()));
+  publish_until(stream, 0, due_ns);
+  return stream.sleep_until(due_ns);
+}
+
+bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request) {
   // The stream has slots for two frames in production. With `every` a claim may wait long; it must not delay finished
   // frames.
   const bool may_wait = stream.options().delivery == Delivery::every || readback_->is_synchronous();
@@ -141,14 +170,17 @@ bool GlSource::draw_next(Stream& stream) {
   const std::int64_t last = tick_;
   tick_ = realtime_ ? clock_->next(last, monotonic_ns()) : last + 1;
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
+  const double time_s = static_cast<double>(request ? request->time_ns : pts_ns) / 1e9;
   const std::size_t waiting = readback_->in_flight();
   renderer_->draw(
-      {.time_s = static_cast<double>(pts_ns) / 1e9,
+      {.time_s = time_s,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
-       .frame = slot->next_sequence() + unnumbered()});
+       .frame = slot->next_sequence() + unnumbered(),
+       .camera = request ? request->camera : usual_camera(time_s)});
   readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
-  in_flight_.at(waiting).emplace(InFlight{.slot = std::move(slot), .pts_ns = pts_ns});
+  in_flight_.at(waiting).emplace(
+      InFlight{.slot = std::move(slot), .pts_ns = pts_ns, .user_tag = request ? request->id : 0});
   return true;
 }
 
@@ -177,8 +209,9 @@ bool GlSource::publish_until(Stream& stream, std::size_t in_flight, std::int64_t
 void GlSource::publish_slice(Stream& stream) {
   InFlight& frame = *in_flight_.front();
   if (frame.slot) {
-    frame.begun = stream.begin_frame(*std::exchange(frame.slot, std::nullopt), {.pts_ns = frame.pts_ns, .layout = {}},
-                                     readback_->slices());
+    frame.begun =
+        stream.begin_frame(*std::exchange(frame.slot, std::nullopt),
+                           {.pts_ns = frame.pts_ns, .user_tag = frame.user_tag, .layout = {}}, readback_->slices());
   }
   if (frame.begun) {
     frame.begun->publish(frame.slices);

@@ -40,16 +40,21 @@ class GlSource final : public Source {
   struct InFlight {
     std::optional<ClaimedSlot> slot;  // until the first slice is there
     std::int64_t pts_ns = 0;
+    std::uint64_t user_tag = 0;
     std::optional<BegunFrame> begun{};
     std::uint16_t slices = 0;  // that are there
   };
 
   bool draw_next(Stream& stream);
+  bool await_tick(Stream& stream);
+  std::optional<RenderRequest> await_request(Stream& stream);
+  bool draw(Stream& stream, const std::optional<RenderRequest>& request);
   void publish_slice(Stream& stream);
   [[nodiscard]] std::size_t unnumbered() const noexcept;
   bool publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns);
 
   std::string name_;
+  bool renders_on_request_ = false;
   double frames_per_s_;
   bool realtime_;
   EglContext context_;

@@ -6,9 +6,10 @@
 #include <cstdint>
 
 #include "base/text.hpp"
+#include "frame/camera.hpp"
 #include "gl/handle.hpp"
 #include "gl/shader_program.hpp"
-#include "sender/sources/gl/shader_scene.hpp"
+#include "gl/shader_scene.hpp"
 
 namespace framewire {
 
@@ -18,6 +19,7 @@ struct SceneUniforms {
   double time_delta_s = 0;  // iTimeDelta
   double frames_per_s = 0;  // iFrameRate
   std::uint64_t frame = 0;  // iFrame, and the number in the counter
+  Camera camera{};          // eyeRay(), of a scene with depth
 };
 
 /// iDate: year, month from 0, day, seconds of the day with a fraction (a float, so precise to 1/128 s). Local time.
@@ -32,15 +34,18 @@ class SceneProgram {
   /// Throws ShaderError with line numbers of the scene's own text.
   SceneProgram(const ShaderScene& scene, ComponentOrder order);
 
-  /// Fills the bound framebuffer of `size`, flipped: the picture's top row is GL's row 0. Alpha is 1 everywhere.
+  /// Fills the bound framebuffer of `size`, flipped: the picture's top row is GL's row 0. Alpha is 1 everywhere. The
+  /// second target, if there is one, gets the depth of a scene that has it (has_depth() in frame/pixel_format.hpp).
   void draw(Size size, const SceneUniforms& moment) const noexcept;
 
  private:
+  void set_camera(const Camera& camera) const noexcept;
+
   ShaderProgram program_;
   GlVertexArray no_vertices_;
   GlTexture noise_;  // created if the scene reads an iChannel
   struct {
-    int resolution, time, time_delta, frame_rate, frame, date;
+    int resolution, time, time_delta, frame_rate, frame, date, eye, eye_axes, field_of_view;
   } uniforms_;
 };
 

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/scene_program.hpp"
+#include "gl/scene_program.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,8 +22,12 @@ std::string_view embedded(std::string_view name) {
 }
 
 /// The source text before the scene's own text.
-std::string prologue(ComponentOrder order) {
+std::string prologue(ComponentOrder order, bool has_depth) {
   std::string text(embedded("scenes/prologue.glsl"));
+  const std::string_view has_depth_placeholder = "HAS_DEPTH";
+  if (const auto at = text.find(has_depth_placeholder); at != std::string::npos) {
+    text.replace(at, has_depth_placeholder.size(), has_depth ? "1" : "0");
+  }
   const std::string_view placeholder = "ORDER_IN_MEMORY";
   if (const auto at = text.find(placeholder); at != std::string::npos) {
     text.replace(at, placeholder.size(), order == ComponentOrder::rgba ? "rgba" : "bgra");
@@ -32,7 +36,7 @@ std::string prologue(ComponentOrder order) {
 }
 
 ShaderProgram compile(const ShaderScene& scene, ComponentOrder order) {
-  const std::string before = prologue(order);
+  const std::string before = prologue(order, scene.has_depth());
   return {scene.name, embedded("frame.vert"), before + scene.text + "\n",
           static_cast<int>(std::ranges::count(before, '\n'))};
 }
@@ -70,12 +74,12 @@ std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexc
 }
 
 SceneProgram::SceneProgram(const ShaderScene& scene, ComponentOrder order)
-    : program_(compile(scene, order)), no_vertices_(GlVertexArray::create()), uniforms_{program_.uniform("iResolution"),
-                                                                                        program_.uniform("iTime"),
-                                                                                        program_.uniform("iTimeDelta"),
-                                                                                        program_.uniform("iFrameRate"),
-                                                                                        program_.uniform("iFrame"),
-                                                                                        program_.uniform("iDate")} {
+    : program_(compile(scene, order)),
+      no_vertices_(GlVertexArray::create()),
+      uniforms_{program_.uniform("iResolution"), program_.uniform("iTime"),    program_.uniform("iTimeDelta"),
+                program_.uniform("iFrameRate"),  program_.uniform("iFrame"),   program_.uniform("iDate"),
+                program_.uniform("iEye"),        program_.uniform("iEyeAxes"), program_.uniform("iFieldOfView")} {
+  glProgramUniform1ui(program_.id(), program_.uniform("iParts"), scene.parts);
   for (int i = 0; i < channels; ++i) {
     const std::string number = std::to_string(i);
     if (const int location = program_.uniform(("iChannel" + number).c_str()); location >= 0) {
@@ -85,6 +89,14 @@ SceneProgram::SceneProgram(const ShaderScene& scene, ComponentOrder order)
     glProgramUniform3f(program_.id(), program_.uniform(("iChannelResolution[" + number + "]").c_str()), noise_side,
                        noise_side, 1);
   }
+}
+
+void SceneProgram::set_camera(const Camera& camera) const noexcept {
+  const auto& m = camera.to_world;
+  const std::array<float, 9> columns{m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]};
+  glUniformMatrix3fv(uniforms_.eye_axes, 1, GL_FALSE, columns.data());
+  glUniform3f(uniforms_.eye, m[3], m[7], m[11]);
+  glUniform1f(uniforms_.field_of_view, camera.field_of_view_rad);
 }
 
 void SceneProgram::draw(Size size, const SceneUniforms& moment) const noexcept {
@@ -97,6 +109,7 @@ void SceneProgram::draw(Size size, const SceneUniforms& moment) const noexcept {
   if (uniforms_.date >= 0) {
     glUniform4fv(uniforms_.date, 1, scene_date(std::chrono::system_clock::now()).data());
   }
+  set_camera(moment.camera);
   if (noise_) {
     glBindTextureUnit(0, noise_.id());
   }

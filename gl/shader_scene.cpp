@@ -1,4 +1,4 @@
-#include "sender/sources/gl/shader_scene.hpp"
+#include "gl/shader_scene.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> names = {"waves", "aurora", "orbit"};
+constexpr std::array<std::string_view, 4> names = {"waves", "aurora", "orbit", "helix"};
 
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 
@@ -72,7 +72,7 @@ void drop_version(std::string& text) {
 }
 
 ShaderScene load_file(const std::string& path) {
-  ShaderScene scene{path, read_file(path)};
+  ShaderScene scene{.name = path, .text = read_file(path)};
   if (scene.text.find('\0') != std::string::npos) {
     throw Error::failed("the shader " + quote(path) +
                         " is not a text file; name a fragment shader in the manner of Shadertoy");
@@ -90,13 +90,21 @@ bool looks_like_path(std::string_view name) {
   return name.find_first_of("./") != std::string_view::npos;
 }
 
-}  // namespace
-
-std::span<const std::string_view> scene_names() noexcept {
-  return names;
+/// Bit i for part i + 1.
+std::uint32_t parts_of(std::string_view list, std::string_view source) {
+  if (list.empty()) {
+    return ShaderScene::all_parts;
+  }
+  std::uint32_t parts = 0;
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(one.size() + 1, list.size()));
+    parts |= std::uint32_t{1} << (parse_number(one, "a part of " + quote(source), 1, 32) - 1);
+  }
+  return parts;
 }
 
-ShaderScene load_scene(std::string_view source) {
+ShaderScene load_whole(std::string_view source) {
   const std::string_view given = source.starts_with("gl:") ? source.substr(3) : source;
   const std::string name(given.empty() ? names.front() : given);
   if (std::ranges::find(names, name) != names.end()) {
@@ -104,7 +112,7 @@ ShaderScene load_scene(std::string_view source) {
     if (!text) {
       throw Error::failed("this build lacks the scene " + quote(name));
     }
-    return {name, std::string(*text)};
+    return {.name = name, .text = std::string(*text)};
   }
   std::error_code error;
   if (looks_like_path(name) || std::filesystem::exists(name, error)) {
@@ -116,6 +124,27 @@ ShaderScene load_scene(std::string_view source) {
   }
   throw Error::usage("there is no scene " + quote(name) + "; there are " + list +
                      ", and gl:FILE.frag draws a fragment shader file");
+}
+
+}  // namespace
+
+SceneName split_parts(std::string_view source) noexcept {
+  const std::size_t colon = source.rfind(':');
+  const bool is_whole = colon == std::string_view::npos || source.substr(0, colon + 1) == "gl:" ||
+                        colon + 1 == source.size() ||
+                        source.find_first_not_of("0123456789,", colon + 1) != std::string_view::npos;
+  return is_whole ? SceneName{source, {}} : SceneName{source.substr(0, colon), source.substr(colon + 1)};
+}
+
+std::span<const std::string_view> scene_names() noexcept {
+  return names;
+}
+
+ShaderScene load_scene(std::string_view source) {
+  const SceneName name = split_parts(source);
+  ShaderScene scene = load_whole(name.scene);
+  scene.parts = parts_of(name.parts, source);
+  return scene;
 }
 
 }  // namespace framewire

@@ -1,0 +1,88 @@
+#include "transport/render_requests.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+
+void RenderRequests::offer() noexcept {
+  const std::scoped_lock lock(mutex_);
+  is_offered_ = true;
+}
+
+std::optional<RenderRequest> RenderRequests::next(std::int64_t deadline_ns) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, as_time_point(deadline_ns),
+                      [&] { return !waiting_.empty() || is_stopping_ || owner_ == nullptr; });
+  if (waiting_.empty() || is_stopping_) {
+    return std::nullopt;
+  }
+  const RenderRequest request = waiting_.front();
+  waiting_.erase(waiting_.begin());
+  return request;
+}
+
+void RenderRequests::stop() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::string RenderRequests::ask(const void* session, const RenderRequest& request) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_offered_) {
+      return "this source does not render on request; a gl: source with depth does";
+    }
+    if (owner_ != nullptr && owner_ != session) {
+      return "another viewer moves the camera";
+    }
+    if (waiting_.size() >= most_waiting) {
+      return "two frames that were asked for are not rendered yet";
+    }
+    owner_ = session;
+    is_driven_.store(true, std::memory_order_relaxed);
+    waiting_.push_back(request);
+    const std::uint64_t count = taken_.load(std::memory_order_relaxed);
+    known_.at(count % most_known) = request;
+    taken_.store(count + 1, std::memory_order_release);
+  }
+  changed_.notify_all();
+  return {};
+}
+
+void RenderRequests::revoke(const void* session, std::uint64_t id) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (owner_ == session) {
+    std::erase_if(waiting_, [id](const RenderRequest& request) { return request.id == id; });
+  }
+}
+
+void RenderRequests::forget(const void* session) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (owner_ != session) {
+      return;
+    }
+    owner_ = nullptr;
+    waiting_.clear();
+    is_driven_.store(false, std::memory_order_relaxed);
+  }
+  changed_.notify_all();
+}
+
+std::vector<RenderRequest> RenderRequests::taken_after(std::uint64_t& count) const {
+  const std::scoped_lock lock(mutex_);
+  const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+  std::vector<RenderRequest> requests;
+  for (std::uint64_t i = std::max(count, taken - std::min<std::uint64_t>(taken, most_known)); i < taken; ++i) {
+    requests.push_back(known_.at(i % most_known));
+  }
+  count = taken;
+  return requests;
+}
+
+}  // namespace framewire

@@ -1,0 +1,90 @@
+// Pictures with depth, put together into one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frame/camera.hpp"
+#include "gl/depth_merger.hpp"
+#include "gl/frame_painter.hpp"
+#include "gl/offscreen_target.hpp"
+#include "gl/scene_program.hpp"
+#include "viewer/render_sets.hpp"
+#include "viewer/shown_stream.hpp"
+
+namespace framewire {
+
+/// Has the senders of all streams render the same moment from the same camera, draws scenes of its own with it, and
+/// merges what belongs together. What is not complete is not shown: the last whole picture stays. A stream whose
+/// frames do not fit, or that has no sender, is left out, and the others go on. Used on the drawing thread.
+class DepthView {
+ public:
+  using Streams = std::span<const std::unique_ptr<ShownStream>>;
+
+  /// `scenes` are drawn here, as gl: sources name them. Throws Error: a scene that is not there, does not compile or
+  /// has no depth.
+  DepthView(const std::vector<std::string>& scenes, std::int64_t started_ns);
+  DepthView(const DepthView&) = delete;
+  DepthView& operator=(const DepthView&) = delete;
+
+  /// From where the next frames are rendered.
+  void set_camera(const Camera& camera) noexcept { camera_ = camera; }
+
+  /// Chooses the frames to show, if a set is complete, and asks for others, if `asks`: one in each `period_ns`.
+  void follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns);
+  /// When follow() has something to do, if no frame comes before.
+  [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
+
+  /// After the chosen frames were uploaded: merges them. Changes what DepthMerger does. Throws Error if the driver does
+  /// not have what is needed.
+  void merge(Streams streams);
+
+  /// The merged picture; none before the first.
+  [[nodiscard]] const std::optional<PaintedFrame>& picture() const noexcept { return picture_; }
+
+  [[nodiscard]] std::uint64_t sets_shown() const noexcept { return sets_.sets_shown(); }
+  [[nodiscard]] std::uint64_t sets_missed() const noexcept { return sets_.sets_missed(); }
+  /// What the user should know, each once; else empty.
+  std::string take_warning() { return std::exchange(warning_, {}); }
+
+ private:
+  struct LocalScene {
+    SceneProgram program;
+    std::optional<OffscreenTarget> target;  // made for the size of the frames
+  };
+  /// A stream of which frames are merged.
+  struct Member {
+    ShownStream* stream = nullptr;
+    std::uint64_t session = 0;
+    std::uint64_t refusals = 0;  // that were seen
+    bool operator==(const Member&) const = default;
+  };
+
+  void follow_members(Streams streams, std::int64_t now_ns);
+  [[nodiscard]] std::string misfit(const ShownStream& stream, const ShownStream* first, std::size_t members) const;
+  void follow_refusals(std::int64_t now_ns);
+  void choose(std::int64_t now_ns);
+  void ask(std::int64_t period_ns, std::int64_t now_ns);
+  [[nodiscard]] std::optional<RenderRequest> find_request(std::uint64_t id) const noexcept;
+  void draw_scenes(Size size);
+
+  const std::int64_t started_ns_;
+  std::vector<LocalScene> scenes_;
+  DepthMerger merger_;
+  RenderSets sets_;
+  Camera camera_;
+  std::vector<Member> members_;
+  std::optional<RenderRequest> chosen_;
+  std::optional<PaintedFrame> picture_;
+  std::int64_t due_ns_ = INT64_MAX;
+  bool has_said_refusal_ = false;
+  std::string warning_;
+};
+
+}  // namespace framewire
