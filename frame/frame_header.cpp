@@ -47,8 +47,10 @@ std::uint8_t flags_of(const FrameHeader& header) noexcept {
 
 /// What says of what format a plane is.
 std::uint32_t plane_number(PixelFormat format, std::uint32_t plane) noexcept {
-  const std::uint32_t own = info(format).planes[plane].wire_number;
-  return own != 0 ? own : static_cast<std::uint32_t>(format);
+  const auto number = static_cast<std::uint32_t>(format);
+  const auto known = pixel_format_from_number(number);
+  const std::uint32_t own = known ? info(*known).planes[plane].wire_number : 0;
+  return own != 0 ? own : number;
 }
 
 void encode_planes(const FrameLayout& layout, std::span<std::byte> out) noexcept {

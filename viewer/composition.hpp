@@ -44,7 +44,7 @@ class Composition {
   /// What the surface is like.
   struct Target {
     Size size;
-    bool keeps_content = false;  // what was drawn the last time is still there
+    bool keeps_content = false;            // what was drawn the last time is still there
     const PaintedFrame* merged = nullptr;  // of Layout::depth: all streams in one; null: there is nothing yet
     Painters* painters = nullptr;          // draw it
   };

@@ -106,8 +106,8 @@ class Drawing {
   const std::int64_t started_ns_;
   Painters painters_;
   Composition composition_;
-  std::unique_ptr<DepthView> depth_;      // of Layout::depth
-  std::vector<std::string> depth_scenes_; // that it has
+  std::unique_ptr<DepthView> depth_;       // of Layout::depth
+  std::vector<std::string> depth_scenes_;  // that it has
   Camera camera_;
   Streams streams_;                       // of the scene's layers, in its order
   std::vector<ComposedStream> composed_;  // the same; kept for its memory

@@ -12,10 +12,10 @@ namespace framewire {
 /// Keeps looking at the middle of the scene. A value.
 class OrbitControl {
  public:
-  static constexpr double rad_per_pixel = 0.008;    // of a drag
-  static constexpr double rad_per_key = 0.05;       // of an arrow; with Shift a tenth
-  static constexpr double highest_lift_rad = 1.5;   // a little less than a quarter turn
-  static constexpr double nearer_per_notch = 0.9;   // of the wheel, and for Page Up
+  static constexpr double rad_per_pixel = 0.008;   // of a drag
+  static constexpr double rad_per_key = 0.05;      // of an arrow; with Shift a tenth
+  static constexpr double highest_lift_rad = 1.5;  // a little less than a quarter turn
+  static constexpr double nearer_per_notch = 0.9;  // of the wheel, and for Page Up
   static constexpr double nearest = 0.05, farthest = 1000;
 
   /// Returns whether the camera has moved.

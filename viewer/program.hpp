@@ -110,7 +110,7 @@ class Program {
   std::vector<Retired> retired_;
   bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more
   SceneEditor editor_;             // of the scene that was given; without a window nothing is edited
-  OrbitControl orbit_;  // of Layout::depth
+  OrbitControl orbit_;             // of Layout::depth
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;

@@ -24,8 +24,8 @@ inline std::optional<std::uint64_t> newest_common_tag(std::span<const std::span<
   }
   for (std::size_t i = sources[0].size(); i > 0; --i) {
     const std::uint64_t tag = sources[0][i - 1];
-    const bool is_common = std::ranges::all_of(
-        sources, [tag](const auto& tags) { return std::ranges::find(tags, tag) != tags.end(); });
+    const bool is_common =
+        std::ranges::all_of(sources, [tag](const auto& tags) { return std::ranges::find(tags, tag) != tags.end(); });
     if (tag != 0 && is_common) {
       return tag;
     }

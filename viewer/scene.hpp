@@ -85,10 +85,10 @@ constexpr std::size_t max_scene_layers = 64;
 /// A value.
 struct Scene {
   Layout layout = Layout::grid;
-  std::optional<Size> canvas{};      // none: as large as the surface, or as the wall
-  std::optional<Wall> wall{};        // none: the surface shows the whole canvas
-  bool blends_linear_light = false;  // else the values as they are coded
-  std::vector<SceneLayer> layers{};  // from the back to the front
+  std::optional<Size> canvas{};          // none: as large as the surface, or as the wall
+  std::optional<Wall> wall{};            // none: the surface shows the whole canvas
+  bool blends_linear_light = false;      // else the values as they are coded
+  std::vector<SceneLayer> layers{};      // from the back to the front
   std::vector<std::string> gl_scenes{};  // of Layout::depth: drawn by the viewer itself, behind the layers where equal
   bool operator==(const Scene&) const = default;
 };

@@ -44,6 +44,24 @@ TEST(FrameHeader, ComesBackAsItWent) {
   }
 }
 
+TEST(FrameHeader, SaysOfWhatFormatAPlaneOfDepthsIs) {
+  FrameHeader header = full_header();
+  header.layout = packed_layout(PixelFormat::rgba_grayf32le, 642, 358);
+  Bytes bytes{};
+  const std::size_t size = encode(header, bytes);
+  const auto number_at = [&bytes](std::size_t offset) {
+    std::uint32_t number = 0;
+    std::memcpy(&number, bytes.data() + offset, sizeof number);
+    return number;
+  };
+  EXPECT_EQ(number_at(100), 18U);
+  EXPECT_EQ(number_at(128 + 20), 2U);
+  EXPECT_EQ(number_at(160 + 20), 256U);
+  FrameHeader back;
+  ASSERT_EQ(decode(std::span(bytes).first(size), back), HeaderFault::none);
+  EXPECT_EQ(back, header);
+}
+
 TEST(FrameHeader, CarriesByteStreams) {
   FrameHeader header;
   header.layout = bytes_layout(12345);

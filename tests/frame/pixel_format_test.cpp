@@ -22,9 +22,31 @@ TEST(PixelFormats, AreFoundByNameAndNumber) {
     EXPECT_EQ(pixel_format_from_number(static_cast<std::uint32_t>(entry.format)), entry.format);
     EXPECT_EQ(info(entry.format).name, entry.name);
   }
-  const auto beyond = static_cast<std::uint32_t>(pixel_formats().back().format) + 1;
-  EXPECT_FALSE(pixel_format_from_number(beyond)) << "a format without an entry in the table";
+  std::uint32_t beyond = 1;
+  while (pixel_format_from_number(beyond)) {
+    ++beyond;
+  }
+  EXPECT_EQ(beyond, names.size() + 3) << "a format without an entry in the table, besides bytes and one with depth";
   EXPECT_FALSE(pixel_format_from_number(0));
+}
+
+TEST(PixelFormats, WithDepthAreThePictureAndADistanceForEachPixel) {
+  const auto format = pixel_format_from_name("rgba+grayf32le");
+  ASSERT_EQ(format, PixelFormat::rgba_grayf32le);
+  EXPECT_EQ(pixel_format_from_number(18), format);
+  EXPECT_TRUE(has_depth(*format));
+  EXPECT_EQ(colour_format(*format), PixelFormat::rgba);
+  const FrameLayout layout = packed_layout(*format, 7, 5);
+  EXPECT_EQ(layout.plane_count, 2U);
+  EXPECT_EQ(layout.planes[0], packed_layout(PixelFormat::rgba, 7, 5).planes[0]);
+  EXPECT_EQ(layout.planes[1], (PlaneLayout{140, 28, 28, 5}));
+  EXPECT_EQ(layout.size_bytes, 280U);
+  EXPECT_NE(pixel_format_names().find("rgba+grayf32le"), std::string::npos);
+  for (const PixelFormatInfo& entry : pixel_formats()) {
+    EXPECT_FALSE(has_depth(entry.format)) << entry.name;
+    EXPECT_EQ(colour_format(entry.format), entry.format);
+  }
+  EXPECT_FALSE(has_depth(PixelFormat::bytes));
 }
 
 /// The properties of an entry must be consistent.

@@ -109,6 +109,26 @@ TEST_F(FrameTextureTest, AFrameThatArrivesBitByBitLooksAsOneThatCameAtOnce) {
   }
 }
 
+TEST_F(FrameTextureTest, KeepsTheDepthsOfAFrameAsTheyAre) {
+  Frame frame(PixelFormat::rgba_grayf32le, 19, 7);
+  std::uint32_t number = 1;
+  std::ranges::generate(frame.bytes, [&number] { return static_cast<std::byte>((number *= 48271U) >> 20U); });
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(frame.view()));
+  EXPECT_EQ(texture.painted().texture_count, 1U);
+  ASSERT_NE(texture.painted().depth_texture, 0U);
+  std::vector<std::byte> depths(std::size_t{19} * 7 * 4), colours(depths.size());
+  const auto size = static_cast<GLsizei>(depths.size());
+  glGetTextureImage(texture.painted().depth_texture, 0, GL_RED, GL_FLOAT, size, depths.data());
+  glGetTextureImage(texture.painted().textures[0], 0, GL_RGBA, GL_UNSIGNED_BYTE, size, colours.data());
+  EXPECT_TRUE(std::ranges::equal(depths, std::span(frame.bytes).last(depths.size())));
+  EXPECT_TRUE(std::ranges::equal(colours, std::span(frame.bytes).first(colours.size())));
+  draw(texture, {0, 0, 19, 7}, false, Alpha::opaque);
+  EXPECT_EQ(pixel(3, 48 - 7)[0], std::to_integer<int>(frame.bytes[12]));
+  ASSERT_TRUE(texture.upload(coordinates(19, 7).view()));
+  EXPECT_EQ(texture.painted().depth_texture, 0U) << "the next frame has none";
+}
+
 TEST_F(FrameTextureTest, AFrameThatIsGivenUpLeavesThePictureAlone) {
   FrameTexture texture;
   const Frame first = coordinates(20, 10);

@@ -53,6 +53,7 @@ Yuv kind_of(PixelFormat format) {
       return {2, 1, 8};
     case PixelFormat::bytes:
     case PixelFormat::rgba:
+    case PixelFormat::rgba_grayf32le:
     case PixelFormat::bgra:
     case PixelFormat::rgb0:
     case PixelFormat::bgr0:
@@ -82,6 +83,7 @@ double luma_code(PixelFormat format, const Bytes& bytes, int x, int y) {
       return bytes.at(0, y, x);
     case PixelFormat::bytes:
     case PixelFormat::rgba:
+    case PixelFormat::rgba_grayf32le:
     case PixelFormat::bgra:
     case PixelFormat::rgb0:
     case PixelFormat::bgr0:
@@ -114,6 +116,7 @@ double chroma_code(PixelFormat format, const Bytes& bytes, int component, int x,
       return bytes.at(own_plane, y, x);
     case PixelFormat::bytes:
     case PixelFormat::rgba:
+    case PixelFormat::rgba_grayf32le:
     case PixelFormat::bgra:
     case PixelFormat::rgb0:
     case PixelFormat::bgr0:
@@ -223,6 +226,7 @@ ReferencePixel rgb_codes(const FrameLayout& layout, const Bytes& bytes, int x, i
   const auto byte = [&](int texel, int index) -> double { return bytes.at(0, y, texel * x + index); };
   switch (layout.format) {
     case PixelFormat::rgba:
+    case PixelFormat::rgba_grayf32le:
       return {byte(4, 0), byte(4, 1), byte(4, 2), byte(4, 3)};
     case PixelFormat::bgra:
       return {byte(4, 2), byte(4, 1), byte(4, 0), byte(4, 3)};
@@ -254,6 +258,7 @@ ReferencePixel rgb_codes(const FrameLayout& layout, const Bytes& bytes, int x, i
 bool is_rgb_or_gray(PixelFormat format) {
   switch (format) {
     case PixelFormat::rgba:
+    case PixelFormat::rgba_grayf32le:
     case PixelFormat::bgra:
     case PixelFormat::rgb0:
     case PixelFormat::bgr0:

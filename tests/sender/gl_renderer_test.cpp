@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -68,7 +70,7 @@ TEST_F(GlRendererTest, EverySceneShowsManyColoursAndMoves) {
       }
     }
     const std::size_t all = std::size_t{320} * 140;
-    EXPECT_GT(colours.size(), 2000U);
+    EXPECT_GT(colours.size(), 800U);
     EXPECT_GT(changed, all / 10);
     EXPECT_LT(dark, all / 2);
   }
@@ -187,6 +189,50 @@ std::string error_of(Size size, PixelFormat format) {
     return error.what();
   }
   return {};
+}
+
+TEST_F(GlRendererTest, DepthsFollowTheColoursAsFloats) {
+  constexpr Size size{70, 34};  // no multiple of anything
+  const ShaderScene ramp{.name = "ramp",
+                         .text =
+                             "void mainImageDepth(out vec4 c, out float d, in vec2 p) {\n"
+                             "  c = vec4(p / iResolution.xy, hasPart(2) ? 1.0 : 0.0, 0.0);\n"
+                             "  d = p.x > 60.0 ? noDepth : p.y < 10.0 ? uintBitsToFloat(0x7fc00001u) : p.x / p.y;\n"
+                             "}\n",
+                         .parts = 2};
+  ASSERT_TRUE(ramp.has_depth());
+  const GlRenderer renderer(ramp, size, PixelFormat::rgba_grayf32le);
+  const auto frame = frame_of(renderer, {});
+  ASSERT_EQ(frame.size(), std::size_t{size.width} * size.height * 8);
+  for (std::size_t y = 0; y < size.height; ++y) {
+    for (std::size_t x = 0; x < size.width; ++x) {
+      const auto colour = pixel(frame, size, x, y);
+      EXPECT_EQ(colour[2], 255) << "it draws part 2";
+      EXPECT_EQ(colour[3], 255);
+      float depth = 0;
+      std::memcpy(&depth, frame.data() + (std::size_t{size.height} * size.width + y * size.width + x) * 4,
+                  sizeof depth);
+      const float from_left = static_cast<float>(x) + 0.5F;
+      const float from_below = static_cast<float>(size.height - y) - 0.5F;
+      if (from_left > 60) {
+        EXPECT_EQ(depth, std::numeric_limits<float>::infinity());
+      } else if (from_below < 10) {
+        EXPECT_TRUE(std::isnan(depth));
+      } else {
+        EXPECT_FLOAT_EQ(depth, from_left / from_below) << x << " " << y;
+      }
+    }
+  }
+}
+
+TEST_F(GlRendererTest, ASceneWithoutDepthIsOneError) {
+  try {
+    const GlRenderer renderer(load_scene("gl:waves"), {64, 64}, PixelFormat::rgba_grayf32le);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    EXPECT_NE(std::string(error.what()).find("mainImageDepth"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneError) {

@@ -45,7 +45,21 @@ class GlSceneTest : public GlTest {
 TEST_F(GlSceneTest, TheFirstSceneIsTheDefault) {
   EXPECT_EQ(load_scene("gl:").name, scene_names().front());
   EXPECT_EQ(load_scene("gl:" + std::string(scene_names().front())).text, load_scene("gl:").text);
-  EXPECT_EQ(scene_names().size(), 3U);
+  EXPECT_EQ(scene_names().size(), 4U);
+}
+
+TEST_F(GlSceneTest, PartsAreNumberedBehindTheName) {
+  EXPECT_EQ(load_scene("gl:helix").parts, ShaderScene::all_parts);
+  EXPECT_EQ(load_scene("gl:helix:1").parts, 1U);
+  EXPECT_EQ(load_scene("gl:helix:1,3").parts, 5U);
+  EXPECT_EQ(load_scene("gl:helix:32").parts, 0x80000000U);
+  EXPECT_EQ(load_scene("gl:helix:1,3").name, "helix");
+  const std::string file = write("two:2.frag", "void mainImage(out vec4 c, in vec2 p) { c = vec4(1); }");
+  EXPECT_EQ(load_scene("gl:" + file).parts, ShaderScene::all_parts) << "a colon in a file's name";
+  EXPECT_EQ(load_scene("gl:" + file + ":7").parts, 64U);
+  for (const char* wrong : {"gl:helix:0", "gl:helix:33", "gl:helix:1,,2", "gl:helix:,", "gl:helix:99999999999"}) {
+    EXPECT_THROW(load_scene(wrong), Error) << wrong;
+  }
 }
 
 TEST_F(GlSceneTest, AnUnknownNameListsTheScenes) {

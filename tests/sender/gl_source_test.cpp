@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,8 +70,15 @@ class TakingLink final : public SenderLink {
   FileDescriptor event_ = make_eventfd();
 };
 
+/// What a viewer does: `before` the first frame can come, and `after` it may.
+struct ViewerActs {
+  std::function<void(Stream&)> before = [](Stream&) {};
+  std::function<void(Stream&)> after = [](Stream&) {};
+};
+
 /// Runs `source` to its end and returns the published frames. An exception goes into `failure`.
-std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr) {
+std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr,
+                                  const ViewerActs& acts = {}) {
   Stream stream(options);
   TakingLink link;
   const FileDescriptor wake = make_eventfd();
@@ -92,10 +100,12 @@ std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options
   while (epoch == 0 && monotonic_ns() < deadline_ns) {
     if (const auto start = stream.epoch_to_announce(queue)) {
       epoch = start->number;
+      acts.before(stream);
       stream.epoch_ready(queue, epoch, 1, {}, true);
     }
     std::this_thread::yield();
   }
+  acts.after(stream);
   thread.join();
   EXPECT_TRUE(stream.is_drained(queue));
   stream.detach(queue);
@@ -182,6 +192,48 @@ TEST(GlSource, PacedFramesCarryTheirTick) {
     EXPECT_GT(frames.at(i).header.pts_ns, frames.at(i - 1).header.pts_ns);
     EXPECT_EQ(frames.at(i).header.pts_ns % (5 * ns_per_ms), 0);  // a slow machine skips ticks but keeps to the grid
   }
+}
+
+/// Frames of its own, then those that a viewer asks for, then again its own when that viewer has left.
+TEST(GlSource, RendersWhatAViewerAsksFor) {
+  SourceOptions source = small_source();
+  source.name = "gl:helix:2";
+  source.pixel_format = PixelFormat::rgba_grayf32le;
+  GlSource gl(source);
+  const int viewer = 0;
+  const auto ask = [&viewer](Stream& stream, std::uint64_t id, double turn_rad) {
+    while (!stream.ask_render(&viewer, {.id = id, .camera = orbiting_camera(turn_rad, 0, 4), .time_ns = ns_per_s})
+                .empty()) {
+      std::this_thread::yield();
+    }
+  };
+  const ViewerActs acts{.before =
+                            [&](Stream& stream) {
+                              ask(stream, 501, 0.0);
+                              ask(stream, 502, 0.5);
+                            },
+                        .after =
+                            [&](Stream& stream) {
+                              ask(stream, 503, 0.0);
+                              while (stream.frames_produced() < 3) {
+                                std::this_thread::yield();
+                              }
+                              stream.renders().forget(&viewer);
+                            }};
+  const auto frames = frames_of(gl, options_for(6), nullptr, acts);
+  ASSERT_EQ(frames.size(), 6U);
+  std::vector<std::uint64_t> tags;
+  for (const TakenFrame& frame : frames) {
+    tags.push_back(frame.header.user_tag);
+    EXPECT_EQ(frame.header.layout, packed_layout(PixelFormat::rgba_grayf32le, 320, 180));
+  }
+  const auto first = std::ranges::find(tags, 501U);
+  ASSERT_LE(first - tags.begin(), 1) << "one frame may have been begun before";
+  EXPECT_EQ(*(first + 1), 502U);
+  EXPECT_EQ(tags.back(), 0U);
+  const auto& one = frames.at(static_cast<std::size_t>(first - tags.begin())).payload;
+  const auto& other = frames.at(static_cast<std::size_t>(first - tags.begin()) + 1).payload;
+  EXPECT_TRUE(one != other) << "another camera";
 }
 
 TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {

@@ -153,6 +153,21 @@ TEST(Options, ShowLayersOverHosts) {
   expect_refusal({"--scene", "a.toml", "--layer", "gl:"}, {"--scene", "a.toml", "--layer"});
 }
 
+TEST(Options, DrawScenesThemselvesThatAreMergedByDepth) {
+  const ViewerOptions options =
+      parse({"--layout", "depth", "a", "--layer", "gl:helix:3", "b", "--layer", "logo.png", "--layer", "gl:x.frag"});
+  EXPECT_EQ(options.scene.layout, Layout::depth);
+  EXPECT_EQ(options.scene.gl_scenes, (std::vector<std::string>{"gl:helix:3", "gl:x.frag"}));
+  ASSERT_EQ(options.sources.size(), 3U);
+  ASSERT_EQ(options.scene.layers.size(), 3U);
+  EXPECT_EQ(options.sources[0].peer_text, "a:5290");
+  EXPECT_EQ(options.sources[2].local, LocalSource{.source = "logo.png"});
+  EXPECT_EQ(options.scene.layers[2].local, options.sources[2].local);
+  EXPECT_TRUE(parse({"a", "--layer", "gl:helix"}).scene.gl_scenes.empty());
+  expect_refusal({"--layout", "depth", "--layer", "gl:helix"}, {"--layout depth", "HOST"});
+  expect_refusal({"--layout", "depth", "a", "--blend", "add"}, {"--blend", "overlay"});
+}
+
 TEST(Options, ListenInsteadOfDialling) {
   const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
   EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.dial.has_value());

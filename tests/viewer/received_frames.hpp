@@ -55,6 +55,7 @@ class FrameMaker {
     std::uint32_t epoch = 0;
     std::uint64_t session = 1;
     std::int64_t begun_ns = 0;
+    std::uint64_t user_tag = 0;
   };
 
   ReceivedFrame make(std::uint64_t sequence, std::uint8_t value = 128) {
@@ -67,6 +68,7 @@ class FrameMaker {
     frame.header.sequence = arrival.sequence;
     frame.header.epoch = arrival.epoch;
     frame.header.pts_ns = arrival.pts_ns;
+    frame.header.user_tag = arrival.user_tag;
     frame.header.times.begun_ns = arrival.begun_ns;
     frame.header.layout = layout_;
     frame.header.colour = colour;

@@ -1,6 +1,5 @@
 #include "transport/session/messages.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -437,72 +436,6 @@ json no_cadence(const std::string& text) {
 
 std::string read_no_cadence(const json& message) {
   expect_type(message, "no_cadence");
-  return reason_field(message, "text");
-}
-
-namespace {
-
-json render_message(const char* type, const RenderRequest& request) {
-  return {{"type", type},
-          {"id", request.id},
-          {"camera", request.camera.to_world},
-          {"field_of_view_rad", request.camera.field_of_view_rad},
-          {"time_ns", request.time_ns}};
-}
-
-/// A number as it was, or NaN.
-float number_or_nan(const json& value) {
-  return value.is_number() ? static_cast<float>(value.get<double>()) : std::numeric_limits<float>::quiet_NaN();
-}
-
-}  // namespace
-
-json render(const RenderRequest& request) {
-  return render_message("render", request);
-}
-
-json rendering(const RenderRequest& request) {
-  return render_message("rendering", request);
-}
-
-RenderRequest read_render_request(const json& message) {
-  RenderRequest request{.id = number_field<std::uint64_t>(message, "id"),
-                        .time_ns = number_field<std::int64_t>(message, "time_ns")};
-  const json& camera = array_field(message, "camera", request.camera.to_world.size());
-  const auto opening = message.find("field_of_view_rad");
-  if (request.id == 0) {
-    throw wrong_field(message, "id");
-  }
-  if (camera.size() != request.camera.to_world.size() || opening == message.end()) {
-    throw wrong_field(message, "camera");
-  }
-  std::ranges::transform(camera, request.camera.to_world.begin(), number_or_nan);
-  request.camera.field_of_view_rad = number_or_nan(*opening);
-  if (!is_possible(request.camera)) {
-    throw wrong_field(message, "camera");
-  }
-  return request;
-}
-
-json revoke_render(std::uint64_t id) {
-  return {{"type", "revoke"}, {"id", id}};
-}
-
-std::uint64_t read_revoke(const json& message) {
-  expect_type(message, "revoke");
-  return number_field<std::uint64_t>(message, "id");
-}
-
-json release_camera() {
-  return {{"type", "release_camera"}};
-}
-
-json no_render(const std::string& text) {
-  return {{"type", "no_render"}, {"text", text}};
-}
-
-std::string read_no_render(const json& message) {
-  expect_type(message, "no_render");
   return reason_field(message, "text");
 }
 

@@ -14,7 +14,6 @@
 
 #include "frame/frame_layout.hpp"
 #include "transport/link.hpp"
-#include "transport/render_requests.hpp"
 #include "transport/source_cadence.hpp"
 #include "transport/subscriber_queue.hpp"
 
@@ -138,18 +137,6 @@ CadenceRequest read_cadence(const nlohmann::json& message);
 /// From the sender: why it does not follow.
 nlohmann::json no_cadence(const std::string& text);
 std::string read_no_cadence(const nlohmann::json& message);
-
-/// From the viewer: `render` asks for a frame, `revoke` no longer needs it, `release_camera` asks for no more. From the
-/// sender to all viewers: it is `rendering` what one of them asked for; or to that one `no_render`: why it is not.
-nlohmann::json render(const RenderRequest& request);
-nlohmann::json rendering(const RenderRequest& request);
-/// Of `render` and `rendering`.
-RenderRequest read_render_request(const nlohmann::json& message);
-nlohmann::json revoke_render(std::uint64_t id);
-std::uint64_t read_revoke(const nlohmann::json& message);
-nlohmann::json release_camera();
-nlohmann::json no_render(const std::string& text);
-std::string read_no_render(const nlohmann::json& message);
 
 /// The last message of each side.
 struct ByeMessage {

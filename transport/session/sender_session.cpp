@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/render_messages.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {

@@ -14,6 +14,7 @@
 #include "transport/ring_limits.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/pending_data_connection.hpp"
+#include "transport/session/render_messages.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {

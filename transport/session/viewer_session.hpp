@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/camera.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/messages.hpp"
 
