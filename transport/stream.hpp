@@ -19,6 +19,7 @@
 #include "transport/claimed_slot.hpp"
 #include "transport/pool.hpp"
 #include "transport/source_cadence.hpp"
+#include "transport/source_inbox.hpp"
 #include "transport/subscriber_queue.hpp"
 #include "transport/wake_list.hpp"
 
@@ -143,6 +144,9 @@ class Stream {
 
   /// When the source renders, as a viewer asks for it. Any thread.
   [[nodiscard]] SourceCadence& cadence() noexcept { return cadence_; }
+  /// What viewers send to the source. Any thread.
+  [[nodiscard]] SourceInbox& inbox() noexcept { return inbox_; }
+  [[nodiscard]] const SourceInbox& inbox() const noexcept { return inbox_; }
 
   [[nodiscard]] bool is_stopping() const {
     const std::scoped_lock lock(mutex_);
@@ -341,7 +345,8 @@ class Stream {
   std::uint64_t frames_produced_ = 0;
   std::uint64_t frames_claimed_ = 0;  // to come: by claim(), not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
-  SourceCadence cadence_;  // has a mutex of its own
+  SourceCadence cadence_;  // has a mutex of its own, as the next one
+  SourceInbox inbox_;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
   /// A slot that a device still fills or copies. It has a reference until the device has finished, also if its frame is

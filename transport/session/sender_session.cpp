@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/input_messages.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -39,6 +40,7 @@ SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authen
 SenderSession::~SenderSession() {
   if (stream_ != nullptr) {
     stream_->cadence().forget(this);
+    stream_->inbox().leave(this);
   }
 }
 
@@ -98,6 +100,10 @@ void SenderSession::join(NegotiatedSession agreed) {
   subscription_ = std::move(agreed.subscription);
   if (stream_ != nullptr && stream_ != agreed.stream) {
     stream_->cadence().forget(this);
+    stream_->inbox().leave(this);
+  }
+  if (stream_ != agreed.stream) {
+    agreed.stream->inbox().join(this, wake_event_.get());
   }
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
@@ -156,6 +162,7 @@ void SenderSession::serve() {
     if (may_have_messages_) {
       handle_messages();
     }
+    send_program_messages();
     announce_epoch();
     subscription_->make_progress();
     send_bye_when_drained();
@@ -196,6 +203,13 @@ void SenderSession::handle(const nlohmann::json& message) {
         !refusal.empty()) {
       authenticated_.channel->post(no_cadence(refusal));
     }
+  } else if (type == "input") {
+    take_input(read_input(message));
+  } else if (type == "message") {
+    const std::string refusal = stream_->inbox().give_message(this, read_program_message(message));
+    if (!refusal.empty() && !std::exchange(has_refused_message_, true)) {
+      authenticated_.channel->post(no_message(refusal));
+    }
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;
@@ -217,6 +231,32 @@ void SenderSession::handle(const nlohmann::json& message) {
     change_link(std::make_unique<nlohmann::json>(message));
   }
   // Ignore other types: a newer viewer may send them.
+}
+
+/// A viewer is told once why its input is refused, and when that changes.
+void SenderSession::take_input(const InputBatch& batch) {
+  tell_input_refusal(stream_->inbox().give_input(this, batch));
+}
+
+void SenderSession::tell_input_refusal(std::string refusal) {
+  if (refusal != input_refusal_) {
+    authenticated_.channel->post(no_input(refusal));
+    input_refusal_ = std::move(refusal);
+  }
+}
+
+void SenderSession::send_program_messages() {
+  SourceInbox& inbox = stream_->inbox();
+  if (!input_refusal_.empty() && !bye_sent_) {
+    tell_input_refusal(inbox.input_refusal(this));
+  }
+  while (!bye_sent_ && !authenticated_.channel->has_backlog()) {
+    const auto body = inbox.next_outgoing(this);
+    if (!body) {
+      return;
+    }
+    authenticated_.channel->post(program_message(*body));
+  }
 }
 
 void SenderSession::announce_epoch() {

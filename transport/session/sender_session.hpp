@@ -63,6 +63,9 @@ class SenderSession {
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
+  void take_input(const InputBatch& batch);
+  void tell_input_refusal(std::string refusal);
+  void send_program_messages();
   void announce_epoch();
   void send_bye_when_drained();
   void check_peer();
@@ -88,6 +91,8 @@ class SenderSession {
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
+  std::string input_refusal_;                   // that the viewer was told
+  bool has_refused_message_ = false;
   SessionReport report_;
 };
 

@@ -14,6 +14,7 @@
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
 #include "frame/frame_layout.hpp"
+#include "input/events.hpp"
 #include "memory/fence.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
@@ -48,6 +49,8 @@ struct SubscriberStatus {
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
+  std::string input_refusal;                // why the source takes no send_input() at present; or empty
+  std::string message_refusal;              // why the sender takes no send_message(); or empty
   std::vector<std::string> stream_names;    // that the sender offers; the first is taken if none is named
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
@@ -79,6 +82,7 @@ struct SubscriberOptions {
   bool reconnect = true;
   Driver driver = Driver::subscriber;
   bool takes_slices = false;     // next() also returns slices of frames that are not complete, but maybe not each
+  bool takes_messages = false;   // take_message() is called; otherwise messages of the sender are ignored
   bool confirms_epochs = false;  // the frames of an epoch arrive only after confirm_epoch()
   std::string program{};         // name and version to tell the peer; empty: framewire-view's
   std::string client_role{};     // with listen: also serves peers of this role,
@@ -95,6 +99,7 @@ struct SubscriberCounts {
   std::uint64_t frames_skipped = 0;    // gaps in the sequence: skipped by the sender, or between two pulls
   std::uint64_t frames_discarded = 0;  // pulled, but overwritten by the sender during the read
   std::uint64_t sessions = 0;
+  std::uint64_t messages_dropped = 0;  // of the sender's, because take_message() was not called in time
 };
 
 /// A received frame. Move-only. Its destructor returns the credit: the sender may then overwrite the frame. Any thread
@@ -168,6 +173,17 @@ class Subscriber {
   /// Asks the sender to render its frames at other times. Does nothing without a session; only the newest of several
   /// requests may be sent, with the sum of their shifts. A refusal appears in the status. Any thread.
   void ask_cadence(const CadenceRequest& request) noexcept;
+  /// Sends input to the stream's source, at once: without a detour over the subscriber's thread. Never waits. While the
+  /// sender does not read, events wait in an InputQueue. False: there is no session, the batch is not valid (see
+  /// read_input()), or events were dropped. A sender that takes none says why in the status, and does so again when
+  /// that changes: it may take input when another viewer has left. Any thread.
+  bool send_input(const InputBatch& batch) noexcept;
+  /// Sends a JSON object of at most max_message_body_bytes to the sender's program. Never waits. False: there is no
+  /// session, this is no such object, or 256 messages wait already. Any thread.
+  bool send_message(const std::string& json) noexcept;
+  /// The sender's oldest message, a JSON object on one line. Up to 256 wait; then the oldest are dropped. Their arrival
+  /// wakes as a frame's does, with takes_messages. Any thread.
+  std::optional<std::string> take_message();
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;
 

@@ -17,6 +17,7 @@
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/link_fallback_policy.hpp"
 #include "transport/session/subscriber.hpp"
+#include "transport/session/viewer_outbox.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -35,6 +36,7 @@ class Subscriber::Implementation {
     signal_eventfd(thread_event_.get());
   }
   void ask_cadence(const CadenceRequest& request) noexcept;
+  [[nodiscard]] ViewerOutbox& outbox() noexcept { return outbox_; }
   void wake() noexcept { signal_eventfd(program_event_.get()); }
   void close(const std::string& statistics_json);
 
@@ -113,6 +115,7 @@ class Subscriber::Implementation {
   FileDescriptor handshake_fd_;  // a second descriptor of the connection in handshake: close() ends it early
   bool has_session_ = false;
   std::optional<CadenceRequest> cadence_request_;  // to be sent
+  ViewerOutbox outbox_;                            // has a mutex of its own
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;
