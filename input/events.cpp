@@ -80,7 +80,7 @@ json event_json(const InputEvent& event) {
 // ---- Reading ----
 
 Error bad_field(std::string_view part, const std::string& field) {
-  return Error::failed("the peer's input has a " + std::string(part) + " without a usable '" + field + "'");
+  return Error::failed("the peer's input has no usable '" + field + "' in its " + std::string(part));
 }
 
 /// Reads the fields of one JSON object. Each function throws Error (failed) that names the field.
@@ -91,7 +91,9 @@ class FieldReader {
   template <std::unsigned_integral Number>
   [[nodiscard]] Number number(const std::string& field, std::type_identity_t<Number> highest) const {
     const json& value = find(field);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > highest) {
+    // A parser makes every number that is not negative an unsigned one; a program may make it a signed one.
+    const bool is_whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+    if (!is_whole || value.get<std::uint64_t>() > highest) {
       throw bad_field(part_, field);
     }
     return static_cast<Number>(value.get<std::uint64_t>());
@@ -246,11 +248,10 @@ InputBatch read_input(const json& message) {
     if (!event.is_object()) {
       throw bad_field("message", "events");
     }
-    const FieldReader fields(event, "event");
-    auto kind = read_kind(event, fields.text("type", max_input_text_bytes));
-    if (kind) {
-      batch.events.push_back(
-          {static_cast<std::int64_t>(fields.number<std::uint64_t>("time_ns", INT64_MAX / 2)), *std::move(kind)});
+    const std::string& type = FieldReader(event, "event").text("type", max_input_text_bytes);
+    if (auto kind = read_kind(event, type)) {
+      const auto time_ns = FieldReader(event, type).number<std::uint64_t>("time_ns", INT64_MAX / 2);
+      batch.events.push_back({static_cast<std::int64_t>(time_ns), *std::move(kind)});
     }
   }
   return batch;

@@ -15,6 +15,11 @@ std::optional<InputBatch> SourceInbox::Reader::take() {
   return queue_.take();
 }
 
+std::uint64_t SourceInbox::Reader::dropped() const {
+  const std::scoped_lock lock(inbox_.mutex_);
+  return dropped_;
+}
+
 std::unique_ptr<SourceInbox::Reader> SourceInbox::open_input(std::function<void()> wake) {
   std::unique_ptr<Reader> reader(new Reader(*this, std::move(wake)));
   const std::scoped_lock lock(mutex_);
@@ -122,7 +127,9 @@ std::string SourceInbox::give_input(const void* session, const InputBatch& batch
   owner_ = session;
   counts_.events_received += batch.events.size();
   for (Reader* const reader : readers_) {
-    counts_.events_dropped += reader->queue_.push(batch);
+    const std::uint64_t dropped = reader->queue_.push(batch);
+    reader->dropped_ += dropped;
+    counts_.events_dropped += dropped;
     if (reader->wake_) {
       reader->wake_();
     }

@@ -38,6 +38,18 @@ class SourceInbox {
     std::uint64_t messages_received = 0;
     std::uint64_t messages_sent = 0;     // by the program; each goes to all viewers
     std::uint64_t messages_dropped = 0;  // by full queues, either way
+
+    /// Names every field, so that the compiler asks for a new one.
+    Counts& operator+=(const Counts& more) noexcept {
+      auto& [received, dropped, messages, sent, lost] = *this;
+      const auto& [more_received, more_dropped, more_messages, more_sent, more_lost] = more;
+      received += more_received;
+      dropped += more_dropped;
+      messages += more_messages;
+      sent += more_sent;
+      lost += more_lost;
+      return *this;
+    }
   };
 
   /// Takes the stream's input while it exists: every reader gets all events, from a queue of its own. The inbox
@@ -49,6 +61,8 @@ class SourceInbox {
     Reader& operator=(const Reader&) = delete;
     /// The oldest events that it has not taken, of one viewer and epoch.
     [[nodiscard]] std::optional<InputBatch> take();
+    /// Events that its full queue has dropped.
+    [[nodiscard]] std::uint64_t dropped() const;
 
    private:
     friend class SourceInbox;
@@ -56,6 +70,7 @@ class SourceInbox {
     SourceInbox& inbox_;
     std::function<void()> wake_;
     InputQueue queue_;
+    std::uint64_t dropped_ = 0;
   };
 
   // ---- The source's side ----

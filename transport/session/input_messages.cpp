@@ -52,10 +52,10 @@ std::string read_no_message(const json& message) {
   return reason_field(message, "text");
 }
 
-std::optional<std::string> checked_body(const std::string& text) {
+std::optional<std::string> checked_body(std::string_view text) {
   // One level is the message's own.
   if (text.size() > max_message_body_bytes || nests_deeper(text, message_depth_limit - 1) ||
-      text.find('\0') != std::string::npos) {
+      text.find('\0') != std::string_view::npos) {
     return std::nullopt;
   }
   const json body = json::parse(text, nullptr, false);
@@ -64,6 +64,31 @@ std::optional<std::string> checked_body(const std::string& text) {
   }
   std::string line = body.dump();
   return line.size() <= max_message_body_bytes ? std::optional(std::move(line)) : std::nullopt;
+}
+
+std::string message_line(const std::string& body, const std::string& stream, std::uint64_t viewer) {
+  json line{{"body", json::parse(body)}};
+  if (viewer != 0) {
+    line["viewer"] = viewer;
+  }
+  if (!stream.empty()) {
+    line["stream"] = stream;
+  }
+  return line.dump();
+}
+
+std::optional<MessageLine> read_message_line(std::string_view line) {
+  auto body = checked_body(line);
+  if (!body) {
+    return std::nullopt;
+  }
+  const json object = json::parse(*body);
+  const std::string* const stream = find_text(object, "stream");
+  const json* const inner = find_object(object, "body");
+  // A stream without a name cannot be meant.
+  return stream != nullptr && !stream->empty() && inner != nullptr && object.size() == 2
+             ? MessageLine{*stream, inner->dump()}
+             : MessageLine{{}, std::move(*body)};
 }
 
 }  // namespace framewire

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "input/events.hpp"
 
@@ -29,6 +31,17 @@ std::string read_no_message(const nlohmann::json& message);
 
 /// A text as the body of a message, written as one line. Nullopt: it is no JSON object, nests deeper than messages may,
 /// or has more than max_message_body_bytes.
-std::optional<std::string> checked_body(const std::string& text);
+std::optional<std::string> checked_body(std::string_view text);
+
+/// A message as a program reads it, which is not ours: {"viewer", "stream", "body"}, one line of JSON without its end.
+/// An empty stream and a viewer of 0 are left out.
+std::string message_line(const std::string& body, const std::string& stream, std::uint64_t viewer = 0);
+/// A message as such a program writes it: {"stream", "body"}, or the body itself for all streams.
+struct MessageLine {
+  std::string stream;  // empty: none is named
+  std::string body;
+};
+/// Nullopt: there is no body, as checked_body() says.
+std::optional<MessageLine> read_message_line(std::string_view line);
 
 }  // namespace framewire

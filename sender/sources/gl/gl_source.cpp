@@ -73,6 +73,7 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
       .frame_rate = rational_rate(frames_per_s_),
       .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
       .field_order = FieldOrder::progressive};
+  mouse_.emplace(renderer_->size().height);
   renderer_name_ = gl_renderer();
   context_.release_current();
 }
@@ -142,14 +143,27 @@ bool GlSource::draw_next(Stream& stream) {
   tick_ = realtime_ ? clock_->next(last, monotonic_ns()) : last + 1;
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
   const std::size_t waiting = readback_->in_flight();
+  follow_input();
   renderer_->draw(
       {.time_s = static_cast<double>(pts_ns) / 1e9,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
-       .frame = slot->next_sequence() + unnumbered()});
+       .frame = slot->next_sequence() + unnumbered(),
+       .mouse = mouse_->position(),
+       .drag = mouse_->drag(),
+       .wheel = mouse_->wheel()});
   readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
   in_flight_.at(waiting).emplace(InFlight{.slot = std::move(slot), .pts_ns = pts_ns});
   return true;
+}
+
+/// What has come until now shows in the next frame.
+void GlSource::follow_input() {
+  while (const auto batch = input_ ? input_->take() : std::nullopt) {
+    for (const InputEvent& event : batch->events) {
+      mouse_->take(event);
+    }
+  }
 }
 
 /// Frames in flight that get their number later.

@@ -14,10 +14,13 @@ namespace framewire {
 
 /// Inputs of a scene.
 struct SceneUniforms {
-  double time_s = 0;        // iTime
-  double time_delta_s = 0;  // iTimeDelta
-  double frames_per_s = 0;  // iFrameRate
-  std::uint64_t frame = 0;  // iFrame, and the number in the counter
+  double time_s = 0;             // iTime
+  double time_delta_s = 0;       // iTimeDelta
+  double frames_per_s = 0;       // iFrameRate
+  std::uint64_t frame = 0;       // iFrame, and the number in the counter
+  std::array<float, 4> mouse{};  // iMouse
+  std::array<float, 2> drag{};   // iDrag
+  std::array<float, 2> wheel{};  // iWheel
 };
 
 /// iDate: year, month from 0, day, seconds of the day with a fraction (a float, so precise to 1/128 s). Local time.
@@ -40,7 +43,7 @@ class SceneProgram {
   GlVertexArray no_vertices_;
   GlTexture noise_;  // created if the scene reads an iChannel
   struct {
-    int resolution, time, time_delta, frame_rate, frame, date;
+    int resolution, time, time_delta, frame_rate, frame, date, mouse, drag, wheel;
   } uniforms_;
 };
 
