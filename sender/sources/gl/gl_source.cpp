@@ -99,6 +99,7 @@ void GlSource::run(Stream& stream) {
     for (auto& frame : in_flight_) {
       frame.reset();
     }
+    input_.reset();
     context_.release_current();
   };
   const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
