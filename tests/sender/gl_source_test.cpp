@@ -195,12 +195,11 @@ TEST(GlSource, InputShowsInTheNextFrame) {
   std::ofstream(folder.file("mouse.frag")) << "void mainImage(out vec4 c, in vec2 p) {\n"
                                               "  c = vec4(iMouse.xw, iWheel.y - iDrag.x, 255.0) / 255.0;\n}\n";
   GlSource source(options);
-  const InputBatch input{
-      .viewer = "0123456789abcdef",
-      .epoch = 1,
-      .events = {{1, ButtonInput{.button = InputButton::left, .is_pressed = true, .x = 30, .y = 20}},
-                 {2, PointerInput{.x = 31, .y = 20, .dx = 1}},
-                 {3, WheelInput{.dy = 7, .x = 31, .y = 20}}}};
+  const InputBatch input{.viewer = "0123456789abcdef",
+                         .epoch = 1,
+                         .events = {{1, ButtonInput{.button = InputButton::left, .is_pressed = true, .x = 30, .y = 20}},
+                                    {2, PointerInput{.x = 31, .y = 20, .dx = 1}},
+                                    {3, WheelInput{.dy = 7, .x = 31, .y = 20}}}};
   const auto frames = frames_of(source, options_for(2), nullptr, input);
   ASSERT_EQ(frames.size(), 2U);
   const auto pixel = [&](std::size_t frame) {
