@@ -1,7 +1,6 @@
 #include "input/input_queue.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace framewire {
@@ -99,8 +98,8 @@ bool InputQueue::drop_movement() noexcept {
 
 /// The newest state of a gamepad must arrive, also in place of an earlier one.
 void InputQueue::replace_gamepad(const GamepadInput& gamepad) noexcept {
-  for (Waiting& one : waiting_ | std::views::reverse) {
-    auto* const earlier = std::get_if<GamepadInput>(&one.event.what);
+  for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) {
+    auto* const earlier = std::get_if<GamepadInput>(&one->event.what);
     if (earlier != nullptr && earlier->number == gamepad.number) {
       *earlier = gamepad;
       return;

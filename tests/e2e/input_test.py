@@ -142,6 +142,33 @@ class Input(harness.EndToEnd):
         self.assertEqual(sender.text.count("ignores lines"), 1)
         self.assertIn("6 lines were ignored", sender.text)
 
+    def test_messages_of_both_programs(self):
+        """framewire's own viewer at the other end, which shows two streams."""
+        ends = [socket.socketpair() for _ in range(2)]
+        lines = []
+        for ours, _ in ends:
+            self.addCleanup(ours.close)
+            ours.settimeout(harness.WATCHDOG_S)
+            lines.append(ours.makefile("r", encoding="utf-8"))
+            self.addCleanup(lines[-1].close)
+        at_sender, at_viewer = lines
+        sender = self.sender("--name", "left", "--name", "right", "--messages", ends[0][1].fileno(),
+                             sources=("pattern", "pattern"), pass_fds=[ends[0][1].detach()])
+        theirs = ends[1][1].detach()
+        viewer = self.view(f"{sender.address}/left", f"{sender.address}/right", "--insecure", "--messages", theirs,
+                           pass_fds=[theirs])
+        os.close(theirs)
+        harness.wait_until(lambda: viewer.text.count("transport=") == 2, "two sessions")
+        ends[1][0].sendall(b'{"a":1}\n{"stream":"right","body":{"a":2}}\nno JSON\n{"stream":"top","body":{}}\n')
+        heard = [self.next_line(at_sender) for _ in range(2)]
+        self.assertEqual(sorted((line["stream"], line["body"]["a"]) for line in heard), [("left", 1), ("right", 2)])
+        ends[0][0].sendall(b'{"stream":"right","body":{"b":1}}\n')
+        self.assertEqual(self.next_line(at_viewer), {"stream": "right", "body": {"b": 1}})
+        viewer.interrupt()
+        self.ends(viewer)
+        self.assertIn("1 lines were ignored, and 1 found no sender", viewer.text)
+        self.ends_well(sender)
+
     def test_messages_may_have_two_descriptors(self):
         lines, writes = self.pipe()
         reads, program = os.pipe()

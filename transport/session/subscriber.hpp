@@ -81,12 +81,13 @@ struct SubscriberOptions {
   std::int64_t retry_ns = -1;  // how long to wait without a sender; < 0: forever
   bool reconnect = true;
   Driver driver = Driver::subscriber;
-  bool takes_slices = false;     // next() also returns slices of frames that are not complete, but maybe not each
-  bool takes_messages = false;   // take_message() is called; otherwise messages of the sender are ignored
-  bool confirms_epochs = false;  // the frames of an epoch arrive only after confirm_epoch()
-  std::string program{};         // name and version to tell the peer; empty: framewire-view's
-  std::string client_role{};     // with listen: also serves peers of this role,
-  ServeClient serve_client{};    // with this function
+  bool takes_slices = false;           // next() also returns slices of frames that are not complete, but maybe not each
+  bool takes_messages = false;         // take_message() is called; otherwise messages of the sender are ignored
+  std::function<void()> on_message{};  // one has come; the subscriber's thread calls it, and it must not wait
+  bool confirms_epochs = false;        // the frames of an epoch arrive only after confirm_epoch()
+  std::string program{};               // name and version to tell the peer; empty: framewire-view's
+  std::string client_role{};           // with listen: also serves peers of this role,
+  ServeClient serve_client{};          // with this function
   BeforeHello before_hello = [](MessageChannel&) {};  // with dial: turns the peer into a sender, if it needs that
 };
 

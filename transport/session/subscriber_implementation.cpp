@@ -79,6 +79,9 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     preferences_.on_message = [this](std::string body) {
       outbox_.add_incoming(std::move(body));
       signal_eventfd(program_event_.get());
+      if (options_.on_message) {
+        options_.on_message();
+      }
     };
   }
   require_link_where_asked(options_.endpoint);
