@@ -163,6 +163,17 @@ std::string printable_lines(std::string_view text) {
   return escaped(text, std::string_view::npos, true);
 }
 
+bool is_plain_text(std::string_view text) {
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    if (!next.is_valid || next.code < 0x20 || (next.code >= 0x7f && next.code <= 0x9f)) {
+      return false;
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return true;
+}
+
 std::string quote(std::string_view text, std::size_t limit) {
   return "'" + printable(text, limit) + "'";
 }

@@ -38,6 +38,8 @@ std::string printable(std::string_view text, std::size_t limit = std::string_vie
 /// The same for a message that may have several lines, such as a shader's errors. Keeps tabs, and a line break if the
 /// next line begins with a space. So text from outside cannot imitate a separate message.
 std::string printable_lines(std::string_view text);
+/// Whether this is UTF-8 without controls (C0, DEL and C1).
+bool is_plain_text(std::string_view text);
 /// As printable(), in quotation marks, so that it can be used anywhere in a message.
 std::string quote(std::string_view text, std::size_t limit = 80);
 

@@ -78,6 +78,7 @@ SceneProgram::SceneProgram(const ShaderScene& scene, ComponentOrder order)
       no_vertices_(GlVertexArray::create()),
       uniforms_{program_.uniform("iResolution"), program_.uniform("iTime"),    program_.uniform("iTimeDelta"),
                 program_.uniform("iFrameRate"),  program_.uniform("iFrame"),   program_.uniform("iDate"),
+                program_.uniform("iMouse"),      program_.uniform("iDrag"),    program_.uniform("iWheel"),
                 program_.uniform("iEye"),        program_.uniform("iEyeAxes"), program_.uniform("iFieldOfView")} {
   glProgramUniform1ui(program_.id(), program_.uniform("iParts"), scene.parts);
   for (int i = 0; i < channels; ++i) {
@@ -106,6 +107,9 @@ void SceneProgram::draw(Size size, const SceneUniforms& moment) const noexcept {
   glUniform1f(uniforms_.time_delta, static_cast<float>(moment.time_delta_s));
   glUniform1f(uniforms_.frame_rate, static_cast<float>(moment.frames_per_s));
   glUniform1i(uniforms_.frame, static_cast<GLint>(moment.frame & 0x7fffffff));
+  glUniform4fv(uniforms_.mouse, 1, moment.mouse.data());
+  glUniform2fv(uniforms_.drag, 1, moment.drag.data());
+  glUniform2fv(uniforms_.wheel, 1, moment.wheel.data());
   if (uniforms_.date >= 0) {
     glUniform4fv(uniforms_.date, 1, scene_date(std::chrono::system_clock::now()).data());
   }

@@ -15,11 +15,14 @@ namespace framewire {
 
 /// Inputs of a scene.
 struct SceneUniforms {
-  double time_s = 0;        // iTime
-  double time_delta_s = 0;  // iTimeDelta
-  double frames_per_s = 0;  // iFrameRate
-  std::uint64_t frame = 0;  // iFrame, and the number in the counter
-  Camera camera{};          // eyeRay(), of a scene with depth
+  double time_s = 0;             // iTime
+  double time_delta_s = 0;       // iTimeDelta
+  double frames_per_s = 0;       // iFrameRate
+  std::uint64_t frame = 0;       // iFrame, and the number in the counter
+  std::array<float, 4> mouse{};  // iMouse
+  std::array<float, 2> drag{};   // iDrag
+  std::array<float, 2> wheel{};  // iWheel
+  Camera camera{};               // eyeRay(), of a scene with depth
 };
 
 /// iDate: year, month from 0, day, seconds of the day with a fraction (a float, so precise to 1/128 s). Local time.
@@ -45,7 +48,7 @@ class SceneProgram {
   GlVertexArray no_vertices_;
   GlTexture noise_;  // created if the scene reads an iChannel
   struct {
-    int resolution, time, time_delta, frame_rate, frame, date, eye, eye_axes, field_of_view;
+    int resolution, time, time_delta, frame_rate, frame, date, mouse, drag, wheel, eye, eye_axes, field_of_view;
   } uniforms_;
 };
 

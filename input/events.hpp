@@ -112,6 +112,9 @@ struct InputBatch {
 
 inline constexpr std::size_t max_input_events = 256;     // of one batch; a reader refuses more
 inline constexpr std::size_t max_input_text_bytes = 64;  // of one TextInput; a reader refuses more
+inline constexpr double max_input_position = 1'000'000;  // of x, y, dx and dy, either way; a reader refuses more
+inline constexpr std::uint32_t max_input_size = 65'536;  // of SizeInput; a reader refuses more
+inline constexpr std::uint8_t max_input_gamepads = 16;   // GamepadInput::number is below; a reader refuses others
 
 /// {"version", "viewer", "epoch", "events": [{"type": "key", …}, …]}: docs/input.md has every field.
 nlohmann::json to_json(const InputBatch& batch);
@@ -119,6 +122,7 @@ nlohmann::json to_json(const InputBatch& batch);
 InputBatch read_input(const nlohmann::json& message);
 
 /// One event with "viewer" and "epoch", as a program that is not ours reads it: one line of JSON without its end.
-std::string input_line(const InputBatch& batch, const InputEvent& event);
+/// `stream` becomes the field of this name; empty: none.
+std::string input_line(const InputBatch& batch, const InputEvent& event, std::string_view stream = {});
 
 }  // namespace framewire

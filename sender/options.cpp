@@ -55,7 +55,7 @@ struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> sources, names, input_options;
   std::string input_format, start, retry;
-  std::string listen, to, size, fps, pixel_format, delivery, slots, slices, viewers;
+  std::string listen, to, size, fps, pixel_format, delivery, slots, slices, viewers, events, messages;
   bool loop = false;
   bool allows_pull = false;
   bool no_fixed_rate = false;
@@ -109,6 +109,14 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       ->type_name("TIME");
   app.add_option("--retry", raw.retry, "try this long to reopen a network input that was lost (default: for ever)")
       ->type_name("TIME");
+  app.add_option("--events", raw.events,
+                 "write the viewers' input to this open descriptor, a line of JSON for each event; -: to standard "
+                 "output (default: only gl: takes input)")
+      ->type_name("FD|-");
+  app.add_option("--messages", raw.messages,
+                 "exchange messages with the viewers' programs: JSON objects, one a line, over a descriptor that is "
+                 "open for reading and writing, or two")
+      ->type_name("FD|FD,FD");
   add_endpoint_options(app, raw.common);
   add_run_options(app, raw.common);
   app.footer(examples);
@@ -301,6 +309,12 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
     throw Error::usage("--transport is " + quote(raw.common.transport) + "; with --allow-pull, which is for " +
                        names_of_links_that(&LinkTraits::can_be_pulled) + ", it takes " +
                        transports_that(&LinkTraits::can_be_pulled));
+  }
+  if (!raw.events.empty()) {
+    options.events = parse_output_port(raw.events, "--events");
+  }
+  if (!raw.messages.empty()) {
+    options.messages = parse_port(raw.messages, "--messages");
   }
   // Viewers on this machine also pull by the link's own listener.
   options.endpoint.native_on_loopback = raw.allows_pull;

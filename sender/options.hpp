@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command/command_line.hpp"
+#include "command/line_port.hpp"
 #include "sender/source.hpp"
 #include "transport/stream.hpp"
 
@@ -19,6 +20,8 @@ struct SenderOptions {
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
   bool allows_pull = false;
+  std::optional<PortDescriptors> events;    // writes the viewers' input here
+  std::optional<PortDescriptors> messages;  // exchanges messages with viewers here
   CommonOptions common;
 };
 

@@ -66,6 +66,7 @@ void SenderProgram::start_service() {
   for (const auto& stream : streams_) {
     offered.push_back(&stream->stream());
   }
+  open_ports(offered);
   EndpointOptions endpoint = options_.endpoint;
   endpoint.stop_fd = interruption_.descriptor();
   service_ = std::make_unique<SenderService>(endpoint, offered, "framewire-send " FRAMEWIRE_VERSION, log_);
@@ -73,6 +74,16 @@ void SenderProgram::start_service() {
   // Checked only if pull is allowed, because it examines every address of this machine.
   if (const std::string why = options_.allows_pull ? service_->pull_unavailable_reason() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
+  }
+}
+
+/// Before viewers come, who would be told that their input is not taken.
+void SenderProgram::open_ports(std::span<Stream* const> streams) {
+  if (options_.events) {
+    events_ = std::make_unique<EventWriter>(*options_.events, streams, log_);
+  }
+  if (options_.messages) {
+    messages_ = std::make_unique<SenderMessagePort>(*options_.messages, streams, log_);
   }
 }
 
@@ -144,6 +155,8 @@ ExitStatus SenderProgram::finish() {
   tell_failures();
   await_viewers();
   log_.end_live();
+  events_.reset();
+  messages_.reset();
   const std::vector<SessionReport> reports = service_->reports();
   const std::vector<StreamResult> streams = results();
   for (const std::string& line : summary_lines(streams, reports)) {

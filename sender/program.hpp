@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "base/file_descriptor.hpp"
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
+#include "sender/event_writer.hpp"
+#include "sender/message_port.hpp"
 #include "sender/options.hpp"
 #include "sender/reports.hpp"
 #include "sender/running_stream.hpp"
@@ -37,6 +40,7 @@ class SenderProgram {
  private:
   [[nodiscard]] StreamOptions stream_options(const std::string& name) const;
   void open_stream(const SourceOptions& source);
+  void open_ports(std::span<Stream* const> streams);
   void follow();
   void show_progress();
   void tell_failures();
@@ -52,6 +56,8 @@ class SenderProgram {
   TerminalLog& log_;
   FileDescriptor wake_event_ = make_eventfd();
   std::vector<std::unique_ptr<RunningStream>> streams_;
+  std::unique_ptr<EventWriter> events_;  // --events
+  std::unique_ptr<SenderMessagePort> messages_;
   std::unique_ptr<SenderService> service_;
   std::int64_t last_progress_ns_ = 0;
 };

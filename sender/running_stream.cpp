@@ -11,6 +11,7 @@ namespace framewire {
 RunningStream::RunningStream(const SourceOptions& source, StreamOptions stream, Log& log,
                              const IsCancelled& is_cancelled)
     : stream_(std::move(stream)), source_(make_source(source, log, is_cancelled)) {
+  source_->take_input(stream_.inbox());
   log.info("stream " + stream_.options().name + ": " + source_->describe());
 }
 

@@ -22,6 +22,10 @@ class Source {
   /// One line for the log at start: "gl:aurora, 3840x2160 rgba 60 fps, llvmpipe, readback by pinned memory".
   [[nodiscard]] virtual std::string describe() const = 0;
 
+  /// Opens the stream's input if the source makes something of it. The main thread calls it once, before viewers come.
+  /// The inbox outlives the source.
+  virtual void take_input(SourceInbox& inbox) { static_cast<void>(inbox); }
+
   /// Begins epochs, and claims, fills and publishes slots until claim() reports a stop or the input ends. Throws Error
   /// when the input breaks; frames published before that are still sent.
   virtual void run(Stream& stream) = 0;

@@ -40,11 +40,13 @@ Json totals_json(std::span<const StreamResult> streams, std::span<const SessionR
   std::uint64_t losses = 0;
   double seconds = 0;
   double frames_per_s = 0;
+  SourceInbox::Counts inbox;
   for (const StreamResult& result : streams) {
     const Stream& stream = *result.stream;
     produced += stream.frames_produced();
     dropped += stream.frames_dropped_at_source();
     losses += result.source_losses;
+    inbox += stream.inbox().counts();
     const double stream_s = static_cast<double>(stream.produced_over_ns()) / 1e9;
     seconds = std::max(seconds, stream_s);
     frames_per_s += stream_s > 0 ? static_cast<double>(stream.frames_produced() - 1) / stream_s : 0;
@@ -62,6 +64,11 @@ Json totals_json(std::span<const StreamResult> streams, std::span<const SessionR
   return {{"frames_produced", produced},
           {"frames_dropped_at_source", dropped},
           {"source_losses", losses},
+          {"input_events_received", inbox.events_received},
+          {"input_events_dropped", inbox.events_dropped},
+          {"messages_received", inbox.messages_received},
+          {"messages_sent", inbox.messages_sent},
+          {"messages_dropped", inbox.messages_dropped},
           {"frames_skipped", sum.frames_skipped},
           {"frames_sent", sum.frames_sent},
           {"frames_aborted", sum.frames_aborted},

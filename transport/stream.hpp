@@ -20,6 +20,7 @@
 #include "transport/pool.hpp"
 #include "transport/render_requests.hpp"
 #include "transport/source_cadence.hpp"
+#include "transport/source_inbox.hpp"
 #include "transport/subscriber_queue.hpp"
 #include "transport/wake_list.hpp"
 
@@ -144,6 +145,9 @@ class Stream {
 
   /// When the source renders, as a viewer asks for it. Any thread.
   [[nodiscard]] SourceCadence& cadence() noexcept { return cadence_; }
+  /// What viewers send to the source. Any thread.
+  [[nodiscard]] SourceInbox& inbox() noexcept { return inbox_; }
+  [[nodiscard]] const SourceInbox& inbox() const noexcept { return inbox_; }
 
   /// What the source renders, as a viewer asks for it. Any thread. A session asks by ask_render(), which also wakes the
   /// other sessions: they tell their viewers.
@@ -347,8 +351,9 @@ class Stream {
   std::uint64_t frames_produced_ = 0;
   std::uint64_t frames_claimed_ = 0;  // to come: by claim(), not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
-  SourceCadence cadence_;  // has a mutex of its own, as the next
+  SourceCadence cadence_;  // has a mutex of its own, as the next two
   RenderRequests renders_;
+  SourceInbox inbox_;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
   /// A slot that a device still fills or copies. It has a reference until the device has finished, also if its frame is

@@ -60,6 +60,7 @@ struct RawOptions {
   std::string output;
   std::string screenshot;
   std::string frame_times;
+  std::string messages;
   std::string delivery;
   std::string retry;
   std::string pull_interval;
@@ -106,6 +107,10 @@ void describe_source(CLI::App& app, RawOptions& raw) {
                    "sender sends the frames)");
   app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
       ->type_name("TIME");
+  app.add_option("--messages", raw.messages,
+                 "exchange messages with the senders' programs: JSON objects, one a line, over a descriptor that is "
+                 "open for reading and writing, or two")
+      ->type_name("FD|FD,FD");
   app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
 }
 
@@ -467,6 +472,9 @@ ViewerOptions read(const RawOptions& raw) {
                        "; screenshots are PNG files, so the name ends in .png");
   }
   options.frame_times_file = given(raw.frame_times);
+  if (!raw.messages.empty()) {
+    options.messages = parse_port(raw.messages, "--messages");
+  }
   options.verify = raw.verify;
   return options;
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "command/line_port.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/scene.hpp"
@@ -37,12 +38,13 @@ struct ViewerOptions {
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
   std::optional<std::string> frame_times_file;
-  std::optional<Quality> quality;    // empty: good, if a GPU draws
-  bool is_paced = false;             // frames are shown by their presentation time
-  bool is_synchronised = false;      // frames of the same instant are shown together
-  bool asks_cadence = false;         // tells the sender when to render
-  bool is_low_latency = false;       // frames are shown at once, without vsync
-  std::optional<double> refresh_hz;  // of the headless picture; empty: frames are shown as they come
+  std::optional<PortDescriptors> messages;  // exchanges messages with senders here
+  std::optional<Quality> quality;           // empty: good, if a GPU draws
+  bool is_paced = false;                    // frames are shown by their presentation time
+  bool is_synchronised = false;             // frames of the same instant are shown together
+  bool asks_cadence = false;                // tells the sender when to render
+  bool is_low_latency = false;              // frames are shown at once, without vsync
+  std::optional<double> refresh_hz;         // of the headless picture; empty: frames are shown as they come
   bool verify = false;
 };
 

@@ -65,6 +65,9 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                     wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
+  if (options_.messages) {
+    messages_ = std::make_unique<ViewerMessagePort>(*options_.messages, log_);
+  }
   try {
     renderer_->set_camera(orbit_.camera());
     show({.scene = options_.scene, .sources = options_.sources});

@@ -15,6 +15,7 @@
 #include "command/terminal_log.hpp"
 #include "viewer/frame_times_file.hpp"
 #include "viewer/local_layers.hpp"
+#include "viewer/message_port.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/options.hpp"
 #include "viewer/orbit_control.hpp"
@@ -103,6 +104,7 @@ class Program {
   std::unique_ptr<Surface> surface_;
   SyncGroup sync_;
   std::optional<Renderer> renderer_;
+  std::unique_ptr<ViewerMessagePort> messages_;         // --messages; outlives the streams
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order
   SceneOfSources shown_;                                // the given scene
   std::atomic<bool> has_new_session_ = false;           // since follow_offers()

@@ -28,7 +28,8 @@ Scene Program::with_wall(Scene scene) const {
 /// Starts connecting.
 std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
   const auto wake_main = [this] { surface_->wake(); };
-  auto stream = std::make_shared<ViewedStream>(options_, source, is_one_of_several || options_.scene_file,
+  auto stream = std::make_shared<ViewedStream>(options_, messages_ ? messages_->with_messages(source) : source,
+                                               is_one_of_several || options_.scene_file,
                                                quality_for(options_.quality, {}, renderer_->is_software()), clock_,
                                                interruption_, options_.is_synchronised ? &sync_ : nullptr, log_,
                                                ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); },
@@ -38,6 +39,9 @@ std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_
                                                                              surface_->wake();
                                                                            },
                                                                        .on_end = wake_main});
+  if (messages_) {
+    messages_->add(stream);
+  }
   static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
   return stream;
 }

@@ -48,6 +48,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
                            Listeners listeners)
     : options_(options),
       peer_text_(std::move(source.peer_text)),
+      wanted_stream_(source.subscriber.stream),
       quality_(quality),
       clock_(clock),
       log_(log, peer_text_, shows_name),
@@ -242,6 +243,11 @@ void ViewedStream::confirm_epoch(std::uint64_t epochs_begun) noexcept {
 StreamFacts ViewedStream::facts() const {
   const std::scoped_lock lock(mutex_);
   return facts_;
+}
+
+std::string ViewedStream::stream_name() const {
+  const std::vector<std::string> names = wanted_stream_.empty() ? status().stream_names : std::vector{wanted_stream_};
+  return names.empty() ? std::string() : names.front();
 }
 
 void ViewedStream::set_trouble(const std::string& trouble) {

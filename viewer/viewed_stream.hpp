@@ -77,6 +77,11 @@ class ViewedStream {
   // ---- Any thread ----
 
   [[nodiscard]] StreamFacts facts() const;
+  /// Messages of the programs' own; see Subscriber.
+  bool send_message(const std::string& json) noexcept { return subscriber_.send_message(json); }
+  std::optional<std::string> take_message() { return subscriber_.take_message(); }
+  /// The stream's name at its sender; empty before the first session if the user has named none.
+  [[nodiscard]] std::string stream_name() const;
   /// As it is now; facts() may be a moment behind.
   [[nodiscard]] SubscriberStatus status() const { return subscriber_.status(); }
   /// Where it awaits its sender; 0 if it dials. Constant.
@@ -119,6 +124,7 @@ class ViewedStream {
 
   const ViewerOptions& options_;
   const std::string peer_text_;
+  const std::string wanted_stream_;  // empty: the sender's first
   const Quality quality_;
   const Clock& clock_;
   PrefixedLog log_;

@@ -1,5 +1,6 @@
 // Orbit: a gas giant with rings, a small moon, and a camera that swings around them. No ray marching: formulas
-// intersect the spheres and the ring plane, and the distance by which a ray misses softens the edges.
+// intersect the spheres and the ring plane, and the distance by which a ray misses softens the edges. A viewer's mouse
+// turns the camera, and its wheel goes nearer.
 
 // A sine of period 1 made of two parabolas, which costs half as much without a GPU.
 float wave(float x) {
@@ -101,7 +102,10 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
   // The camera swings to and fro on the bright side, above and below the rings in turn.
   float turn = 0.45 + 1.25 * sin(0.037 * t + 0.35);
   float lift = 0.10 + 0.40 * sin(0.061 * t + 0.75);
-  vec3 eye = (4.0 + 0.5 * sin(0.05 * t)) * vec3(cos(turn) * cos(lift), sin(lift), sin(turn) * cos(lift));
+  turn += 3.1415927 * iDrag.x / iResolution.y;
+  lift = clamp(lift - 3.1415927 * iDrag.y / iResolution.y, -1.5, 1.5);
+  float away = clamp((4.0 + 0.5 * sin(0.05 * t)) * exp2(-0.2 * iWheel.y), 1.3, 40.0);
+  vec3 eye = away * vec3(cos(turn) * cos(lift), sin(lift), sin(turn) * cos(lift));
   vec3 ahead = normalize(vec3(0.0, -0.05, 0.0) - eye);
   vec3 right = normalize(cross(ahead, vec3(0.12, 1.0, 0.0)));
   const float lens = 1.55;

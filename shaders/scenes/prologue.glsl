@@ -8,6 +8,7 @@ uniform vec3 iResolution;
 uniform float iTime, iTimeDelta, iFrameRate;
 uniform int iFrame;
 uniform vec4 iMouse, iDate;
+uniform vec2 iDrag, iWheel;
 uniform vec3 iChannelResolution[4];
 uniform sampler2D iChannel0, iChannel1, iChannel2, iChannel3;
 const float iSampleRate = 44100.0;

@@ -91,7 +91,7 @@ class Program:
     """One running program. Its stderr is kept by line; stdout goes where `stdout` says, else nowhere."""
 
     def __init__(self, arguments, environment, *, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, terminal=False,
-                 folder=None):
+                 folder=None, pass_fds=()):
         self.arguments = [str(argument) for argument in arguments]
         names = [pathlib.Path(argument).name for argument in self.arguments]
         self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))),
@@ -100,7 +100,7 @@ class Program:
         self._changed = threading.Condition()
         reads, writes = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(self.arguments, env=environment, stdin=stdin, stdout=stdout, stderr=writes,
-                                        cwd=folder, start_new_session=True)
+                                        cwd=folder, start_new_session=True, pass_fds=pass_fds)
         os.close(writes)
         self._thread = threading.Thread(target=self._read, args=(reads,), daemon=True)
         self._thread.start()

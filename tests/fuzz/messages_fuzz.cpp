@@ -14,6 +14,7 @@
 #include "transport/rdma/dial_targets.hpp"
 #include "transport/rdma/memory_access.hpp"
 #include "transport/ring_limits.hpp"
+#include "transport/session/input_messages.hpp"
 
 namespace framewire::fuzz {
 namespace {
@@ -67,6 +68,33 @@ void check_refused_cadence(const json& message) {
   });
 }
 
+void check_no_input(const json& message) {
+  succeeds([&] { require_printable(read_no_input(message)); });
+  succeeds([&] {
+    const std::string text = read_no_message(message);
+    require_printable(text);
+    require(!text.empty(), "a refusal says something");
+  });
+}
+
+/// What the programs of both ends say to each other.
+void check_program_message(const json& message, const std::string& text) {
+  succeeds([&] {
+    const std::string body = read_program_message(message);
+    require(read_program_message(program_message(body)) == body, "a body comes back as it went");
+  });
+  const auto body = checked_body(text);
+  if (body) {
+    require(body->size() <= max_message_body_bytes && body->find('\n') == std::string::npos, "a body is one line");
+    require(checked_body(*body) == body, "a body that was checked is one");
+  }
+  if (const auto line = read_message_line(text)) {
+    require(body.has_value(), "a line has a body");
+    const json read = json::parse(message_line(line->body, line->stream, 1), nullptr, false);
+    require(read.is_object() && read["body"].dump() == line->body, "a body is written as it is");
+  }
+}
+
 StreamFormat picture() {
   return {packed_layout(PixelFormat::p010le, 3840, 2160),
           {ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020},
@@ -105,6 +133,11 @@ std::vector<std::string> seeds() {
       to_json(CadenceRequest{.period_ns = INT64_MIN, .shift_ns = INT64_MAX}),
       no_cadence("another viewer has asked"),
       no_cadence("\x1b[2J"),
+      no_input("another viewer has the input"),
+      no_input(""),
+      no_message("it runs without --messages"),
+      program_message(R"({"score":7})"),
+      json{{"stream", "bars"}, {"body", {{"a", 1}}}},
       to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}),
       refusal("no room")};
   std::vector<std::string> texts;
@@ -206,6 +239,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(message, read_bye);
   check(message, read_cadence);
   fuzz::check_refused_cadence(message);
+  fuzz::check_no_input(message);
+  fuzz::check_program_message(message, text);
   for (const LinkKind link : links_best_first()) {
     check(message, [&](const nlohmann::json& read) { return read_connect(read, link); });
   }

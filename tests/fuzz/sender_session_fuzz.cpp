@@ -23,11 +23,23 @@ void follow_cadence(SourceCadence& cadence) {
   }
 }
 
-void produce(Stream& stream) {
+/// What a viewer sends, whatever that is, is valid and bounded.
+void take_input(Stream& stream, SourceInbox::Reader* input) {
+  while (const auto batch = input != nullptr ? input->take() : std::nullopt) {
+    require(batch->viewer.size() == 16 && !batch->events.empty(), "input has a viewer and events");
+  }
+  while (const auto message = stream.inbox().take_message()) {
+    require(message->viewer != 0 && message->body.starts_with('{'), "a message is an object");
+    stream.inbox().broadcast(message->body);
+  }
+}
+
+void produce(Stream& stream, SourceInbox::Reader* input) {
   std::uint64_t produced = 0;
   stream.begin_epoch({.layout = bytes_layout(9000), .colour = {}});
   while (auto slot = stream.claim()) {
     follow_cadence(stream.cadence());
+    take_input(stream, input);
     if (produced % 3 == 0) {
       stream.publish(std::move(*slot), {.layout = {}});
     } else if (auto frame = stream.begin_frame(std::move(*slot), {.layout = {}}, 2)) {
@@ -51,11 +63,16 @@ void check(std::uint8_t settings, Input& input) {
   if ((settings & 8) != 0) {
     stream.cadence().offer(usual_cadence_ns);
   }
+  std::unique_ptr<SourceInbox::Reader> reader;
+  if ((settings & 16) != 0) {
+    reader = stream.inbox().open_input();
+    stream.inbox().take_messages([] {});
+  }
   EndpointOptions listening;
   listening.listen = HostPort{"127.0.0.1", 0};
   listening.encrypt = (settings & 2) != 0;
   SenderService service(listening, {&stream}, "fuzz", log);
-  std::thread source([&] { produce(stream); });
+  std::thread source([&] { produce(stream, reader.get()); });
   succeeds([&] {
     HostilePeer peer(service.port(), PeerRole::viewer, (settings & 4) == 0);
     for (std::size_t steps = 0; steps < max_steps && !input.is_empty(); ++steps) {
@@ -87,7 +104,15 @@ std::vector<std::string> seeds() {
   const std::string watched =
       joined + ready + step(Step::read_data) + credit + step(Step::clock, "x") + step(Step::read_data);
   const std::string zero(1, '\0');
+  const std::string input =
+      R"({"type":"input","version":1,"viewer":"0123456789abcdef","epoch":1,"events":[)"
+      R"({"type":"key","time_ns":1,"usage":4,"keysym":97,"pressed":true,"repeat":false,"modifiers":0},)"
+      R"({"type":"pointer","time_ns":2,"x":1,"y":2,"dx":0.5,"dy":0,"locked":false}]})";
+  const std::string message = R"({"type":"message","body":{"score":7}})";
   return {zero + watched + step(Step::bye),
+          "\x10" + watched + step(Step::message, input + "\n") + step(Step::message, message + "\n") + credit +
+              step(Step::clock, "x") + step(Step::message, input + "\n"),
+          zero + watched + step(Step::message, input + "\n") + step(Step::message, message + "\n") + step(Step::bye),
           "\1" + watched + credit + credit,
           "\x8" + watched + step(Step::cadence, "\x70\x90") + step(Step::cadence, "\x7f\xe2") + credit +
               step(Step::cadence, "\xe3\xe3") + step(Step::clock, "x") + step(Step::bye),

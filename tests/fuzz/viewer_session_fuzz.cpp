@@ -46,6 +46,7 @@ void check(std::uint8_t settings, Input& input) {
   options.endpoint.listen = HostPort{"127.0.0.1", 0};
   options.endpoint.encrypt = (settings & 2) != 0;
   options.confirms_epochs = (settings & 8) != 0;
+  options.takes_messages = (settings & 32) != 0;
   Subscriber subscriber(options, log);
   std::optional<ReceivedFrame> kept;
   const bool keeps = (settings & 1) != 0;
@@ -57,6 +58,12 @@ void check(std::uint8_t settings, Input& input) {
       if ((settings & 16) != 0) {
         subscriber.ask_cadence({.period_ns = usual_cadence_ns, .shift_ns = INT64_MAX});
       }
+      if ((settings & 32) != 0) {
+        subscriber.send_input({.viewer = "0123456789abcdef", .epoch = 1, .events = {{1, TextInput{"a"}}}});
+        subscriber.send_message("{}");
+        const auto body = subscriber.take_message();
+        require(!body || body->starts_with('{'), "a message is an object");
+      }
     }
   });
   // The fuzzer ends a run that takes 20 s.
@@ -66,6 +73,8 @@ void check(std::uint8_t settings, Input& input) {
   }
   require_printable(subscriber.status().message);
   require_printable(subscriber.status().cadence_refusal);
+  require_printable(subscriber.status().input_refusal);
+  require_printable(subscriber.status().message_refusal);
   if (is_verbose()) {
     std::fprintf(stderr, "%s %s\n", subscriber.status().start_line.c_str(), subscriber.status().message.c_str());
   }
@@ -94,6 +103,9 @@ std::vector<std::string> seeds() {
       "\1" + watched + watched,
       "\x10" + watched + step(Step::cadence) + frame(0, 1) + step(Step::cadence) + step(Step::bye),
       zero + joined + epoch + step(Step::message, "{\"type\":\"no_cadence\",\"text\":7}\n"),
+      "\x20" + watched + step(Step::message, "{\"type\":\"no_input\",\"text\":\"no\\u001b[2J\"}\n") + frame(0, 1) +
+          step(Step::message, "{\"type\":\"message\",\"body\":{\"a\":1}}\n") +
+          step(Step::message, "{\"type\":\"no_message\",\"text\":\"\"}\n") + step(Step::bye),
       zero + joined + epoch + step(Step::frame, std::string("\0\1\0\4\4\0", 6)) +
           step(Step::frame, std::string("\0\1\0\4\5\0", 6)),
       zero + joined + epoch + step(Step::epoch, "\2\2\5") + step(Step::frame, std::string("\0\2\0\5\0\1", 6)) +

@@ -9,7 +9,7 @@ import repository
 
 # What each folder may include besides itself. The longest matching folder applies to a file. An allowed folder covers
 # only its own files, not its subfolders. An allowed header stands for itself alone: it is in PUBLIC.
-BELOW_TRANSPORT = ["base", "frame", "memory"]
+BELOW_TRANSPORT = ["base", "frame", "memory", "input"]
 LINK = BELOW_TRANSPORT + ["transport"]
 PROGRAM = BELOW_TRANSPORT + ["transport", "transport/control", "transport/session", "command"]
 WORK_REQUESTS = "transport/rdma/work_requests.hpp"
@@ -20,6 +20,7 @@ ALLOWED = {
     "base": [],
     "frame": ["base"],
     "memory": ["base"],
+    "input": ["base"],
     "transport": BELOW_TRANSPORT,
     "transport/tls": LINK,
     "transport/control": LINK + ["transport/tls"],

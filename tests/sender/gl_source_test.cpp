@@ -72,6 +72,7 @@ class TakingLink final : public SenderLink {
 
 /// What a viewer does: `before` the first frame can come, and `after` it may.
 struct ViewerActs {
+  InputBatch input{};
   std::function<void(Stream&)> before = [](Stream&) {};
   std::function<void(Stream&)> after = [](Stream&) {};
 };
@@ -80,6 +81,8 @@ struct ViewerActs {
 std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr,
                                   const ViewerActs& acts = {}) {
   Stream stream(options);
+  source.take_input(stream.inbox());
+  EXPECT_EQ(stream.inbox().give_input(&acts, acts.input), "");
   TakingLink link;
   const FileDescriptor wake = make_eventfd();
   SubscriberQueue queue(link, options.delivery, wake.get());
@@ -234,6 +237,29 @@ TEST(GlSource, RendersWhatAViewerAsksFor) {
   const auto& one = frames.at(static_cast<std::size_t>(first - tags.begin())).payload;
   const auto& other = frames.at(static_cast<std::size_t>(first - tags.begin()) + 1).payload;
   EXPECT_TRUE(one != other) << "another camera";
+}
+
+/// The left button is pressed at (30, 20), and the wheel turned by 7 notches.
+TEST(GlSource, InputShowsInTheNextFrame) {
+  const test::TemporaryFolder folder;
+  SourceOptions options = small_source();
+  options.name = "gl:" + folder.file("mouse.frag");
+  std::ofstream(folder.file("mouse.frag")) << "void mainImage(out vec4 c, in vec2 p) {\n"
+                                              "  c = vec4(iMouse.xw, iWheel.y - iDrag.x, 255.0) / 255.0;\n}\n";
+  GlSource source(options);
+  const InputBatch input{.viewer = "0123456789abcdef",
+                         .epoch = 1,
+                         .events = {{1, ButtonInput{.button = InputButton::left, .is_pressed = true, .x = 30, .y = 20}},
+                                    {2, PointerInput{.x = 31, .y = 20, .dx = 1}},
+                                    {3, WheelInput{.dy = 7, .x = 31, .y = 20}}}};
+  const auto frames = frames_of(source, options_for(2), nullptr, {.input = input});
+  ASSERT_EQ(frames.size(), 2U);
+  const auto pixel = [&](std::size_t frame) {
+    const auto last = std::span(frames.at(frame).payload).last(4);  // the counter is at the top
+    return std::array{std::to_integer<int>(last[0]), std::to_integer<int>(last[1]), std::to_integer<int>(last[2])};
+  };
+  EXPECT_EQ(pixel(0), (std::array{31, 160, 6}));
+  EXPECT_EQ(pixel(1), (std::array{31, 0, 6})) << "w is negative: the click is over";
 }
 
 TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {

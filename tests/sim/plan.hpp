@@ -65,6 +65,8 @@ struct Plan {
     accepting_fails = faults_per_thousand % 3 == 1;
     offers_cadence = frames % 2 == 0;
     viewers_ask_cadence = largest_frame_bytes % 3 == 0;
+    takes_input = frames % 3 != 0;
+    viewers_send_input = largest_frame_bytes % 3 == 1;
     if (largest_frame_bytes % 25 == 5 && !files_are_cut) {
       largest_frame_bytes = 3 * large_frame_bytes;
       frames = std::min(frames, std::uint64_t{8});
@@ -126,6 +128,8 @@ struct Plan {
   bool accepting_fails;       // for a while
   bool offers_cadence;        // sources can render at other times
   bool viewers_ask_cadence;   // at times, also for what there is not
+  bool takes_input;           // sources do, and messages, which they send back to all viewers
+  bool viewers_send_input;    // and messages, at times
   bool stretches_timeouts;
 };
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,10 @@ class Source {
     running_ = plan_.source_threads;
     if (plan_.offers_cadence) {
       stream_.cadence().offer(cadence_period_ns);
+    }
+    if (plan_.takes_input) {
+      input_ = stream_.inbox().open_input();
+      stream_.inbox().take_messages([] {});
     }
     for (std::uint64_t i = 0; i < plan_.source_threads; ++i) {
       threads_.emplace_back([this, begins_epochs = i == 0] { run(begins_epochs); });
@@ -203,6 +208,7 @@ class Source {
 
   void rest() {
     follow_cadence();
+    follow_input();
     if (plan_.delivery == Delivery::latest) {
       stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(5'000'000)));
     }
@@ -212,7 +218,28 @@ class Source {
     if (const auto change = stream_.cadence().take_change()) {
       EXPECT_TRUE(plan_.offers_cadence && plan_.viewers_ask_cadence);
       EXPECT_LE(std::abs(change->period_ns - cadence_period_ns), cadence_period_ns / 50);
-      EXPECT_LE(std::abs(change->shift_ns), cadence_period_ns);
+      // One period in each quarter of a second, of which the source may have slept through some.
+      const std::int64_t quarters = 2 + (monotonic_ns() - cadence_taken_ns_) / (250 * ns_per_ms);
+      EXPECT_LE(std::abs(change->shift_ns), quarters * cadence_period_ns);
+      cadence_taken_ns_ = monotonic_ns();
+    }
+  }
+
+  /// Each viewer presses and releases one key. Another one has the input when that is released.
+  void follow_input() {
+    while (const auto batch = input_ ? input_->take() : std::nullopt) {
+      EXPECT_TRUE(plan_.viewers_send_input);
+      for (const InputEvent& event : batch->events) {
+        const bool is_pressed = std::get<KeyInput>(event.what).is_pressed;
+        if (plan_.source_threads == 1) {
+          EXPECT_TRUE(pressed_by_.empty() || (!is_pressed && pressed_by_ == batch->viewer)) << "it was not released";
+          pressed_by_ = is_pressed ? batch->viewer : "";
+        }
+      }
+    }
+    while (const auto message = stream_.inbox().take_message()) {
+      EXPECT_EQ(message->body, "{\"a\":1}");
+      stream_.inbox().broadcast(message->body);
     }
   }
 
@@ -260,6 +287,9 @@ class Source {
   World& world_;
   const Plan& plan_;
   Stream stream_;
+  std::unique_ptr<SourceInbox::Reader> input_;
+  std::string pressed_by_;             // whose key is pressed
+  std::int64_t cadence_taken_ns_ = 0;  // a change of it
   std::uint64_t viewers_ = 0;
   std::uint64_t running_ = 0;  // threads
   std::uint64_t produced_ = 0;

@@ -42,6 +42,7 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
   }
   options_.driver = world.chance(50) ? Driver::program : Driver::subscriber;
   options_.takes_slices = world.chance(50);
+  options_.takes_messages = true;
   if (plan.sender_dials || !plan.is_undisturbed() || plan.has_refused_viewers) {
     options_.retry_ns = (plan.is_interrupted ? 1 : 30) * ns_per_s;  // else a sender comes; the default is to wait
   }
@@ -127,6 +128,7 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
       return tries_again ? Next::come_back : Next::end;
     }
     ask_cadence(subscriber, session);
+    send_input(subscriber, session);
     wait(subscriber, session);
   }
 }
@@ -186,6 +188,26 @@ void Viewer::ask_cadence(Subscriber& subscriber, Session& session) {
   const std::size_t period = world_.chance(70) ? world_.below(2) : world_.below(periods_ns.size());
   subscriber.ask_cadence(
       {.period_ns = periods_ns.at(period), .shift_ns = shifts_ns.at(world_.below(shifts_ns.size()))});
+}
+
+/// A key that is pressed and released again, and few messages: each wakes all viewers.
+void Viewer::send_input(Subscriber& subscriber, Session& session) const {
+  while (const auto message = subscriber.take_message()) {
+    EXPECT_TRUE(plan_.takes_input && plan_.viewers_send_input);
+    EXPECT_EQ(message, "{\"a\":1}");
+  }
+  if (!plan_.viewers_send_input || !world_.chance(30)) {
+    return;
+  }
+  session.has_sent_input = true;
+  session.is_key_pressed = !session.is_key_pressed;
+  const std::string digits = std::to_string(process_);
+  subscriber.send_input({.viewer = std::string(16 - digits.size(), '0') + digits,
+                         .epoch = 1,
+                         .events = {{1, KeyInput{.usage = 4, .is_pressed = session.is_key_pressed}}}});
+  if (session.messages_sent < 4 && subscriber.send_message("{\"a\":1}")) {
+    ++session.messages_sent;
+  }
 }
 
 void Viewer::wait(Subscriber& subscriber, Session& session) {
@@ -281,6 +303,7 @@ void Viewer::check_status(const SubscriberStatus& status, Session& session) cons
   const bool has_ended = status.state == SubscriberState::finished || status.state == SubscriberState::failed;
   EXPECT_TRUE(has_ended || status.exit_status == ExitStatus::ok);
   check_cadence(status, session);
+  check_input(status, session);
   if (status.state != SubscriberState::connected) {
     return;
   }
@@ -304,6 +327,15 @@ void Viewer::check_cadence(const SubscriberStatus& status, const Session& sessio
       refusal.find("another viewer") != std::string::npos || refusal.find("too far") != std::string::npos;
   const bool is_of_no_offer = refusal.find("times of its own") != std::string::npos;
   EXPECT_TRUE(refusal.empty() || (plan_.offers_cadence ? is_of_offer : is_of_no_offer)) << refusal;
+}
+
+void Viewer::check_input(const SubscriberStatus& status, const Session& session) const {
+  const std::string& refusal = status.input_refusal;
+  EXPECT_TRUE(refusal.empty() || session.has_sent_input) << refusal;
+  EXPECT_TRUE(refusal.empty() ||
+              refusal.find(plan_.takes_input ? "another viewer" : "takes no input") != std::string::npos)
+      << refusal;
+  EXPECT_TRUE(status.message_refusal.empty() || (!plan_.takes_input && session.has_sent_input));
 }
 
 /// All processes have one clock here.

@@ -53,6 +53,9 @@ class Viewer {
     std::int64_t joined_ns = INT64_MAX;
     std::uint64_t idle_waits = 0;
     bool has_asked_cadence = false;
+    bool has_sent_input = false;
+    bool is_key_pressed = false;
+    int messages_sent = 0;
   };
   enum class Next { watch, come_back, end };
 
@@ -63,6 +66,7 @@ class Viewer {
   Next take_frames(Subscriber& subscriber, Session& session);
   Next misbehave(Subscriber& subscriber, const Session& session);
   void ask_cadence(Subscriber& subscriber, Session& session);
+  void send_input(Subscriber& subscriber, Session& session) const;
   void wait(Subscriber& subscriber, Session& session);
   void close(Subscriber& subscriber) const;
   void die();
@@ -75,6 +79,7 @@ class Viewer {
   void check_status(const SubscriberStatus& status, Session& session) const;
   void check_start_line(const SubscriberStatus& status) const;
   void check_cadence(const SubscriberStatus& status, const Session& session) const;
+  void check_input(const SubscriberStatus& status, const Session& session) const;
   void check_clock(const Subscriber::ClockOffset& clock) const;
   void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;

@@ -32,33 +32,11 @@ void append_length(std::vector<std::byte>& to, std::size_t length) {
   }
 }
 
-/// Checked before parsing, because parsing deep nesting costs far more than reading the text.
-bool is_too_deep(std::string_view text) noexcept {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    if (in_string) {
-      i += letter == '\\' ? 1 : 0;
-      in_string = letter != '"';
-    } else if (letter == '"') {
-      in_string = true;
-    } else if (letter == '{' || letter == '[') {
-      if (++depth > message_depth_limit) {
-        return true;
-      }
-    } else if (letter == '}' || letter == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 nlohmann::json parse_message(std::string_view text, const std::string& peer) {
   const auto bad = [&](std::string_view what) {
     return Error::failed(fmt::format("{} sent a message that {}; it is no framewire, or a broken one", peer, what));
   };
-  if (is_too_deep(text)) {
+  if (nests_deeper(text, message_depth_limit)) {
     throw bad(fmt::format("nests deeper than {} levels", message_depth_limit));
   }
   nlohmann::json message = nlohmann::json::parse(text, nullptr, false);
@@ -77,6 +55,27 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer) {
 }
 
 }  // namespace
+
+bool nests_deeper(std::string_view text, int levels) noexcept {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (in_string) {
+      i += letter == '\\' ? 1 : 0;
+      in_string = letter != '"';
+    } else if (letter == '"') {
+      in_string = true;
+    } else if (letter == '{' || letter == '[') {
+      if (++depth > levels) {
+        return true;
+      }
+    } else if (letter == '}' || letter == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 MessageChannel::MessageChannel(std::unique_ptr<ByteStream> stream, std::string peer, std::uint32_t limit_bytes)
     : stream_(std::move(stream)), peer_(std::move(peer)), limit_bytes_(limit_bytes) {}

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transport/byte_stream.hpp"
@@ -21,6 +22,8 @@ namespace framewire {
 inline constexpr std::uint32_t message_limit_before_bytes = 64 * 1024;
 inline constexpr std::uint32_t message_limit_bytes = 1024 * 1024;
 inline constexpr int message_depth_limit = 32;
+/// Whether the arrays and objects of this JSON nest deeper. Parsing deep nesting costs far more than reading the text.
+bool nests_deeper(std::string_view text, int levels) noexcept;
 /// A peer with more unsent bytes than this counts as lost.
 inline constexpr std::size_t outbound_limit_bytes = std::size_t{4} * 1024 * 1024;
 /// With more unsent bytes than this, do not read further requests: their answers would only wait, too.

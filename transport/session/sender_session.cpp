@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/input_messages.hpp"
 #include "transport/session/render_messages.hpp"
 #include "transport/socket_state.hpp"
 
@@ -47,6 +48,7 @@ SenderSession::~SenderSession() {
 void SenderSession::forget_wishes() noexcept {
   stream_->cadence().forget(this);
   stream_->renders().forget(this);
+  stream_->inbox().leave(this);
 }
 
 SessionReport SenderSession::run() {
@@ -106,6 +108,9 @@ void SenderSession::join(NegotiatedSession agreed) {
   if (stream_ != nullptr && stream_ != agreed.stream) {
     forget_wishes();
   }
+  if (stream_ != agreed.stream) {
+    agreed.stream->inbox().join(this, wake_event_.get());
+  }
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
   may_have_messages_ = true;
@@ -163,6 +168,7 @@ void SenderSession::serve() {
     if (may_have_messages_) {
       handle_messages();
     }
+    send_program_messages();
     announce_epoch();
     announce_renders();
     subscription_->make_progress();
@@ -212,6 +218,13 @@ void SenderSession::handle(const nlohmann::json& message) {
     stream_->renders().revoke(this, read_revoke(message));
   } else if (type == "release_camera") {
     stream_->renders().forget(this);
+  } else if (type == "input") {
+    take_input(read_input(message));
+  } else if (type == "message") {
+    const std::string refusal = stream_->inbox().give_message(this, read_program_message(message));
+    if (!refusal.empty() && !std::exchange(has_refused_message_, true)) {
+      authenticated_.channel->post(no_message(refusal));
+    }
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;
@@ -233,6 +246,32 @@ void SenderSession::handle(const nlohmann::json& message) {
     change_link(std::make_unique<nlohmann::json>(message));
   }
   // Ignore other types: a newer viewer may send them.
+}
+
+/// A viewer is told once why its input is refused, and when that changes.
+void SenderSession::take_input(const InputBatch& batch) {
+  tell_input_refusal(stream_->inbox().give_input(this, batch));
+}
+
+void SenderSession::tell_input_refusal(std::string refusal) {
+  if (refusal != input_refusal_) {
+    authenticated_.channel->post(no_input(refusal));
+    input_refusal_ = std::move(refusal);
+  }
+}
+
+void SenderSession::send_program_messages() {
+  SourceInbox& inbox = stream_->inbox();
+  if (!input_refusal_.empty() && !bye_sent_) {
+    tell_input_refusal(inbox.input_refusal(this));
+  }
+  while (!bye_sent_ && !authenticated_.channel->has_backlog()) {
+    const auto body = inbox.next_outgoing(this);
+    if (!body) {
+      return;
+    }
+    authenticated_.channel->post(program_message(*body));
+  }
 }
 
 void SenderSession::announce_epoch() {

@@ -64,6 +64,9 @@ class SenderSession {
   void handle_messages();
   void handle(const nlohmann::json& message);
   void forget_wishes() noexcept;
+  void take_input(const InputBatch& batch);
+  void tell_input_refusal(std::string refusal);
+  void send_program_messages();
   void announce_epoch();
   void announce_renders();
   void send_bye_when_drained();
@@ -91,6 +94,8 @@ class SenderSession {
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
+  std::string input_refusal_;                   // that the viewer was told
+  bool has_refused_message_ = false;
   SessionReport report_;
 };
 

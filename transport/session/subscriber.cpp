@@ -43,6 +43,15 @@ std::optional<RenderRequest> Subscriber::find_render(std::uint64_t id) const noe
 void Subscriber::ask_cadence(const CadenceRequest& request) noexcept {
   implementation_->ask_cadence(request);
 }
+bool Subscriber::send_input(const InputBatch& batch) noexcept {
+  return implementation_->outbox().send_input(batch);
+}
+bool Subscriber::send_message(const std::string& json) noexcept {
+  return implementation_->outbox().send_message(json);
+}
+std::optional<std::string> Subscriber::take_message() {
+  return implementation_->outbox().take_incoming();
+}
 void Subscriber::wake() noexcept {
   implementation_->wake();
 }

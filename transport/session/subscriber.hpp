@@ -14,6 +14,7 @@
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
 #include "frame/frame_layout.hpp"
+#include "input/events.hpp"
 #include "memory/fence.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
@@ -51,6 +52,8 @@ struct SubscriberStatus {
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
   std::string render_refusal;               // why the sender does not follow ask_render(); or empty
   std::uint64_t render_refusals = 0;        // how often it said so in this session
+  std::string input_refusal;                // why the source takes no send_input() at present; or empty
+  std::string message_refusal;              // why the sender takes no send_message(); or empty
   std::vector<std::string> stream_names;    // that the sender offers; the first is taken if none is named
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
@@ -81,11 +84,13 @@ struct SubscriberOptions {
   std::int64_t retry_ns = -1;  // how long to wait without a sender; < 0: forever
   bool reconnect = true;
   Driver driver = Driver::subscriber;
-  bool takes_slices = false;     // next() also returns slices of frames that are not complete, but maybe not each
-  bool confirms_epochs = false;  // the frames of an epoch arrive only after confirm_epoch()
-  std::string program{};         // name and version to tell the peer; empty: framewire-view's
-  std::string client_role{};     // with listen: also serves peers of this role,
-  ServeClient serve_client{};    // with this function
+  bool takes_slices = false;           // next() also returns slices of frames that are not complete, but maybe not each
+  bool takes_messages = false;         // take_message() is called; otherwise messages of the sender are ignored
+  std::function<void()> on_message{};  // one has come; the subscriber's thread calls it, and it must not wait
+  bool confirms_epochs = false;        // the frames of an epoch arrive only after confirm_epoch()
+  std::string program{};               // name and version to tell the peer; empty: framewire-view's
+  std::string client_role{};           // with listen: also serves peers of this role,
+  ServeClient serve_client{};          // with this function
   BeforeHello before_hello = [](MessageChannel&) {};  // with dial: turns the peer into a sender, if it needs that
 };
 
@@ -98,6 +103,7 @@ struct SubscriberCounts {
   std::uint64_t frames_skipped = 0;    // gaps in the sequence: skipped by the sender, or between two pulls
   std::uint64_t frames_discarded = 0;  // pulled, but overwritten by the sender during the read
   std::uint64_t sessions = 0;
+  std::uint64_t messages_dropped = 0;  // of the sender's, because take_message() was not called in time
 };
 
 /// A received frame. Move-only. Its destructor returns the credit: the sender may then overwrite the frame. Any thread
@@ -179,6 +185,17 @@ class Subscriber {
   void release_camera() noexcept;
   /// What any viewer of this stream asked for, by its id: of the newest 16 that the sender has named. Any thread.
   [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
+  /// Sends input to the stream's source, at once: without a detour over the subscriber's thread. Never waits. While the
+  /// sender does not read, events wait in an InputQueue. False: there is no session, the batch is not valid (see
+  /// read_input()), or events were dropped. A sender that takes none says why in the status, and does so again when
+  /// that changes: it may take input when another viewer has left. Any thread.
+  bool send_input(const InputBatch& batch) noexcept;
+  /// Sends a JSON object of at most max_message_body_bytes to the sender's program. Never waits. False: there is no
+  /// session, this is no such object, or 256 messages wait already. Any thread.
+  bool send_message(const std::string& json) noexcept;
+  /// The sender's oldest message, a JSON object on one line. Up to 256 wait; then the oldest are dropped. Their arrival
+  /// wakes as a frame's does, with takes_messages. Any thread.
+  std::optional<std::string> take_message();
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;
 

@@ -75,6 +75,15 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     return stopping_;
   };
   preferences_.parameters.log = &log_;
+  if (options_.takes_messages) {
+    preferences_.on_message = [this](std::string body) {
+      outbox_.add_incoming(std::move(body));
+      signal_eventfd(program_event_.get());
+      if (options_.on_message) {
+        options_.on_message();
+      }
+    };
+  }
   require_link_where_asked(options_.endpoint);
   poller_ = make_poller({program_event_.get()});
   if (options_.endpoint.dial) {
@@ -249,6 +258,7 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
 }
 
 void Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
+  outbox_.begin(session);
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
@@ -268,6 +278,8 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.stream_names = session->stream_names();
     status_.source_file = session->source_file();
     status_.cadence_refusal.clear();
+    status_.input_refusal.clear();
+    status_.message_refusal.clear();
     cadence_request_.reset();
     status_.render_refusal.clear();
     status_.render_refusals = 0;
@@ -295,6 +307,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       if (!session.has_bye()) {
         send_cadence(session);
         send_wishes(session);
+        outbox_.flush();
       }
       session.check_peer();
       await_news(session);
@@ -394,8 +407,11 @@ void Subscriber::Implementation::publish_news(ViewerSession& session, ServedEpoc
     epoch.epochs_begun = ++status_.epochs_begun;
     tell_program();
   }
-  if (status_.cadence_refusal != session.cadence_refusal()) {
+  if (status_.cadence_refusal != session.cadence_refusal() || status_.input_refusal != session.input_refusal() ||
+      status_.message_refusal != session.message_refusal()) {
     status_.cadence_refusal = session.cadence_refusal();
+    status_.input_refusal = session.input_refusal();
+    status_.message_refusal = session.message_refusal();
     tell_program();
   }
   if (status_.render_refusals != session.render_refusals()) {
@@ -420,10 +436,12 @@ void Subscriber::Implementation::await_news(const ViewerSession& session) {
   ReceiverLink& link = *session.link();
   const bool drives = options_.driver == Driver::subscriber;
   const std::int64_t deadline_ns = monotonic_ns() + (session.has_buffered() ? 0 : longest_sleep_ns);
-  std::array descriptors{pollfd{.fd = session.has_bye() ? -1 : session.descriptor(), .events = POLLIN, .revents = 0},
-                         pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0},
-                         pollfd{.fd = drives ? link.wire_descriptor() : -1, .events = POLLIN, .revents = 0},
-                         pollfd{.fd = link.maintenance_descriptor(), .events = POLLIN, .revents = 0}};
+  const auto control_events = static_cast<short>(POLLIN | (session.wants_write() ? POLLOUT : 0));
+  std::array descriptors{
+      pollfd{.fd = session.has_bye() ? -1 : session.descriptor(), .events = control_events, .revents = 0},
+      pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = drives ? link.wire_descriptor() : -1, .events = POLLIN, .revents = 0},
+      pollfd{.fd = link.maintenance_descriptor(), .events = POLLIN, .revents = 0}};
   const bool has_wire = descriptors[2].fd >= 0;
   do {
     const bool may_have_more = has_wire && drive_for_a_while(link);

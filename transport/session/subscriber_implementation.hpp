@@ -18,6 +18,7 @@
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/link_fallback_policy.hpp"
 #include "transport/session/subscriber.hpp"
+#include "transport/session/viewer_outbox.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -45,6 +46,7 @@ class Subscriber::Implementation {
   void ask_cadence(const CadenceRequest& request) noexcept;
   void wish(const RenderWish& wish) noexcept;
   std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
+  [[nodiscard]] ViewerOutbox& outbox() noexcept { return outbox_; }
   void wake() noexcept { signal_eventfd(program_event_.get()); }
   void close(const std::string& statistics_json);
 
@@ -127,6 +129,7 @@ class Subscriber::Implementation {
   static constexpr std::size_t most_renders = 16;
   FixedQueue<RenderWish> wishes_{most_renders};      // to be sent
   FixedQueue<RenderRequest> renders_{most_renders};  // that the sender has named
+  ViewerOutbox outbox_;                              // has a mutex of its own
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;

@@ -128,7 +128,8 @@ SubscriberCounts Subscriber::Implementation::counts() const {
           .frames_lost = frames_lost_.load(),
           .frames_skipped = flows_.frames_skipped(),
           .frames_discarded = flows_.frames_discarded(),
-          .sessions = sessions_.load()};
+          .sessions = sessions_.load(),
+          .messages_dropped = outbox_.messages_dropped()};
 }
 
 void Subscriber::Implementation::close(const std::string& statistics_json) {

@@ -13,6 +13,7 @@
 #include "transport/links.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/input_messages.hpp"
 #include "transport/session/pending_data_connection.hpp"
 #include "transport/session/render_messages.hpp"
 #include "transport/socket_state.hpp"
@@ -73,6 +74,7 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
 ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector data_connector,
                              const ViewerPreferences& preferences)
     : authenticated_(std::move(authenticated)),
+      on_message_(preferences.on_message),
       peer_timeout_ns_(preferences.parameters.peer_timeout_ns),
       memory_(preferences.memory),
       takes_slices_(preferences.takes_slices) {
@@ -432,6 +434,14 @@ void ViewerSession::handle(const nlohmann::json& message) {
       new_renders_.erase(new_renders_.begin());
     }
     new_renders_.push_back(read_render_request(message));
+  } else if (type == "no_input") {
+    input_refusal_ = read_no_input(message);
+  } else if (type == "no_message") {
+    message_refusal_ = read_no_message(message);
+  } else if (type == "message") {
+    if (std::string body = read_program_message(message); on_message_) {
+      on_message_(std::move(body));
+    }
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);

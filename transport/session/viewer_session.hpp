@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -27,6 +28,7 @@ struct ViewerPreferences {
   std::map<LinkKind, std::string> avoided_links{};       // tried before without success, and why
   std::vector<const MemoryKind*> memory{};               // as SubscriberOptions::memory
   bool takes_slices = false;                             // as SubscriberOptions::takes_slices
+  std::function<void(std::string body)> on_message{};    // gets the sender's messages; unset: they are ignored
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
 
@@ -110,6 +112,15 @@ class ViewerSession {
   /// What it is rendering, since the last call; at most max_new_renders.
   std::vector<RenderRequest> take_new_renders() noexcept { return std::exchange(new_renders_, {}); }
   static constexpr std::size_t max_new_renders = 16;
+  /// Queues a message without waiting, on any thread. Throws Error when the connection is gone.
+  void post(const nlohmann::json& message) { authenticated_.channel->post(message); }
+  /// While true, post nothing more. Any thread.
+  [[nodiscard]] bool has_backlog() const { return authenticated_.channel->has_backlog(); }
+  /// While true, also poll descriptor() for POLLOUT. Any thread.
+  [[nodiscard]] bool wants_write() const { return authenticated_.channel->wants_write(); }
+  /// Why the source takes no input, or no messages; empty if the sender has not said no.
+  [[nodiscard]] const std::string& input_refusal() const noexcept { return input_refusal_; }
+  [[nodiscard]] const std::string& message_refusal() const noexcept { return message_refusal_; }
 
   /// Whether the sender has said bye; frames_sent() is the number of frames it sent in this session, valid then.
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
@@ -151,6 +162,9 @@ class ViewerSession {
   std::string render_refusal_;
   std::uint64_t render_refusals_ = 0;
   std::vector<RenderRequest> new_renders_;
+  std::string input_refusal_;
+  std::string message_refusal_;
+  std::function<void(std::string body)> on_message_;
   std::uint32_t epoch_ = 0;
   std::uint32_t ring_slots_ = 0;
   std::optional<StreamFormat> format_;

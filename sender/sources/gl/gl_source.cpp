@@ -79,6 +79,7 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
       .frame_rate = rational_rate(frames_per_s_),
       .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
       .field_order = FieldOrder::progressive};
+  mouse_.emplace(renderer_->size().height);
   renderer_name_ = gl_renderer();
   context_.release_current();
 }
@@ -104,6 +105,7 @@ void GlSource::run(Stream& stream) {
     for (auto& frame : in_flight_) {
       frame.reset();
     }
+    input_.reset();
     context_.release_current();
   };
   const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
@@ -172,16 +174,29 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
   const double time_s = static_cast<double>(request ? request->time_ns : pts_ns) / 1e9;
   const std::size_t waiting = readback_->in_flight();
+  follow_input();
   renderer_->draw(
       {.time_s = time_s,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
        .frame = slot->next_sequence() + unnumbered(),
+       .mouse = mouse_->position(),
+       .drag = mouse_->drag(),
+       .wheel = mouse_->wheel(),
        .camera = request ? request->camera : usual_camera(time_s)});
   readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
   in_flight_.at(waiting).emplace(
       InFlight{.slot = std::move(slot), .pts_ns = pts_ns, .user_tag = request ? request->id : 0});
   return true;
+}
+
+/// What has come until now shows in the next frame.
+void GlSource::follow_input() {
+  while (const auto batch = input_ ? input_->take() : std::nullopt) {
+    for (const InputEvent& event : batch->events) {
+      mouse_->take(event);
+    }
+  }
 }
 
 /// Frames in flight that get their number later.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "gl/readback.hpp"
 #include "sender/source.hpp"
 #include "sender/sources/gl/gl_renderer.hpp"
+#include "sender/sources/gl/scene_mouse.hpp"
 #include "sender/sources/gl/tick_clock.hpp"
 
 namespace framewire {
@@ -24,6 +26,7 @@ class GlSource final : public Source {
   GlSource& operator=(const GlSource&) = delete;
 
   [[nodiscard]] std::string describe() const override;
+  void take_input(SourceInbox& inbox) override { input_ = inbox.open_input(); }
   void run(Stream& stream) override;
 
   /// The rest of the period is for the viewer and the links, which share the cores if there is no GPU.
@@ -49,6 +52,7 @@ class GlSource final : public Source {
   bool await_tick(Stream& stream);
   std::optional<RenderRequest> await_request(Stream& stream);
   bool draw(Stream& stream, const std::optional<RenderRequest>& request);
+  void follow_input();
   void publish_slice(Stream& stream);
   [[nodiscard]] std::size_t unnumbered() const noexcept;
   bool publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns);
@@ -65,6 +69,8 @@ class GlSource final : public Source {
 
   std::optional<TickClock> clock_;  // set when the first viewer comes
   std::int64_t tick_ = -1;
+  std::unique_ptr<SourceInbox::Reader> input_;  // until run() returns
+  std::optional<SceneMouse> mouse_;
   std::array<std::optional<InFlight>, 2> in_flight_;  // oldest first
 };
 

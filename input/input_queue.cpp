@@ -1,0 +1,193 @@
+#include "input/input_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace framewire {
+
+namespace {
+
+/// The layout may change while a key is pressed, and with it the keysym.
+bool is_same_key(const KeyInput& one, const KeyInput& other) noexcept {
+  return one.usage != 0 || other.usage != 0 ? one.usage == other.usage : one.keysym == other.keysym;
+}
+
+double sum_of_movements(double one, double other) noexcept {
+  return std::clamp(one + other, -max_input_position, max_input_position);
+}
+
+}  // namespace
+
+std::uint64_t InputQueue::push(const InputBatch& batch) {
+  viewer_ = batch.viewer;
+  epoch_ = batch.epoch;
+  std::uint64_t dropped = 0;
+  for (const InputEvent& event : batch.events) {
+    dropped += push(event);
+  }
+  return dropped;
+}
+
+std::uint64_t InputQueue::push(const InputEvent& event) {
+  if (merge(event)) {
+    return 0;
+  }
+  std::uint64_t dropped = 0;
+  const Reservation reservation = reservation_of(event);
+  if (reservation != Reservation::used) {
+    const auto* const key = std::get_if<KeyInput>(&event.what);
+    const std::size_t needed = reservation == Reservation::made ? 2 : 1;
+    bool has_room = reservation == Reservation::none || key == nullptr || keys_.size() < max_pressed_keys;
+    while (has_room && waiting_.size() + reserved() + needed > capacity) {
+      has_room = drop_movement();
+      dropped += has_room ? 1 : 0;
+    }
+    if (!has_room) {
+      const auto* const gamepad = std::get_if<GamepadInput>(&event.what);
+      if (gamepad != nullptr && reservation == Reservation::none) {
+        replace_gamepad(*gamepad);
+      }
+      return dropped + 1;
+    }
+  }
+  append(event);
+  note(event);
+  return dropped;
+}
+
+/// Into the event that waits at the end. False: the two are not of one kind, or what lies between them matters.
+bool InputQueue::merge(const InputEvent& event) {
+  if (waiting_.empty() || waiting_.back().epoch != epoch_ || waiting_.back().viewer != viewer_ ||
+      waiting_.back().event.what.index() != event.what.index()) {
+    return false;
+  }
+  InputEvent& last = waiting_.back().event;
+  if (const auto* const pointer = std::get_if<PointerInput>(&event.what)) {
+    const PointerInput before = std::get<PointerInput>(last.what);
+    if (before.is_locked != pointer->is_locked) {
+      return false;
+    }
+    last = event;
+    auto& merged = std::get<PointerInput>(last.what);
+    merged.dx = sum_of_movements(before.dx, pointer->dx);
+    merged.dy = sum_of_movements(before.dy, pointer->dy);
+    note(event);
+    return true;
+  }
+  const auto* const gamepad = std::get_if<GamepadInput>(&event.what);
+  const auto* const before = std::get_if<GamepadInput>(&last.what);
+  const bool has_moved_axes = gamepad != nullptr && gamepad->number == before->number && gamepad->is_connected &&
+                              before->is_connected && gamepad->buttons == before->buttons;
+  if (!has_moved_axes && !std::holds_alternative<SizeInput>(event.what)) {
+    return false;
+  }
+  last = event;
+  return true;
+}
+
+/// The oldest one. False: none waits.
+bool InputQueue::drop_movement() noexcept {
+  const auto found = std::ranges::find_if(
+      waiting_, [](const Waiting& one) { return std::holds_alternative<PointerInput>(one.event.what); });
+  if (found == waiting_.end()) {
+    return false;
+  }
+  waiting_.erase(found);
+  return true;
+}
+
+/// The newest state of a gamepad must arrive, also in place of an earlier one.
+void InputQueue::replace_gamepad(const GamepadInput& gamepad) noexcept {
+  for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) {
+    auto* const earlier = std::get_if<GamepadInput>(&one->event.what);
+    if (earlier != nullptr && earlier->number == gamepad.number) {
+      *earlier = gamepad;
+      return;
+    }
+  }
+}
+
+InputQueue::Reservation InputQueue::reservation_of(const InputEvent& event) const noexcept {
+  const auto change = [](bool was_pressed, bool is_pressed) {
+    return was_pressed == is_pressed ? Reservation::none : is_pressed ? Reservation::made : Reservation::used;
+  };
+  if (const auto* const key = std::get_if<KeyInput>(&event.what)) {
+    return change(std::ranges::any_of(keys_, [&](const KeyInput& one) { return is_same_key(one, *key); }),
+                  key->is_pressed);
+  }
+  if (const auto* const button = std::get_if<ButtonInput>(&event.what)) {
+    return change(buttons_[static_cast<std::size_t>(button->button)], button->is_pressed);
+  }
+  if (const auto* const gamepad = std::get_if<GamepadInput>(&event.what)) {
+    return change(gamepads_[gamepad->number], gamepad->is_connected);
+  }
+  if (const auto* const focus = std::get_if<FocusInput>(&event.what)) {
+    return change(is_focused_, focus->is_focused);
+  }
+  return Reservation::none;
+}
+
+/// Remembers what is pressed after an event that the reader gets.
+void InputQueue::note(const InputEvent& event) {
+  time_ns_ = std::max(time_ns_, event.time_ns);
+  if (const auto* const key = std::get_if<KeyInput>(&event.what)) {
+    std::erase_if(keys_, [&](const KeyInput& one) { return is_same_key(one, *key); });
+    if (key->is_pressed) {
+      keys_.push_back(*key);
+    }
+  } else if (const auto* const button = std::get_if<ButtonInput>(&event.what)) {
+    buttons_[static_cast<std::size_t>(button->button)] = button->is_pressed;
+    x_ = button->x;
+    y_ = button->y;
+  } else if (const auto* const gamepad = std::get_if<GamepadInput>(&event.what)) {
+    gamepads_[gamepad->number] = gamepad->is_connected;
+  } else if (const auto* const focus = std::get_if<FocusInput>(&event.what)) {
+    is_focused_ = focus->is_focused;
+  } else if (const auto* const pointer = std::get_if<PointerInput>(&event.what); pointer && !pointer->is_locked) {
+    x_ = pointer->x;
+    y_ = pointer->y;
+  }
+}
+
+std::size_t InputQueue::reserved() const noexcept {
+  return keys_.size() + buttons_.count() + gamepads_.count() + (is_focused_ ? 1 : 0);
+}
+
+void InputQueue::release_all() {
+  for (KeyInput key : std::exchange(keys_, {})) {
+    key.is_pressed = key.is_repeat = false;
+    key.modifiers = 0;
+    append({time_ns_, key});
+  }
+  for (std::size_t i = 0; i < buttons_.size(); ++i) {
+    if (buttons_[i]) {
+      append({time_ns_, ButtonInput{.button = static_cast<InputButton>(i), .x = x_, .y = y_}});
+    }
+  }
+  buttons_.reset();
+  for (std::size_t i = 0; i < gamepads_.size(); ++i) {
+    if (gamepads_[i]) {
+      append({time_ns_, GamepadInput{.number = static_cast<std::uint8_t>(i), .is_connected = false}});
+    }
+  }
+  gamepads_.reset();
+  if (std::exchange(is_focused_, false)) {
+    append({time_ns_, FocusInput{false}});
+  }
+  time_ns_ = 0;
+}
+
+std::optional<InputBatch> InputQueue::take() {
+  if (waiting_.empty()) {
+    return std::nullopt;
+  }
+  InputBatch batch{.viewer = waiting_.front().viewer, .epoch = waiting_.front().epoch, .events = {}};
+  while (!waiting_.empty() && waiting_.front().viewer == batch.viewer && waiting_.front().epoch == batch.epoch &&
+         batch.events.size() < max_input_events) {
+    batch.events.push_back(std::move(waiting_.front().event));
+    waiting_.pop_front();
+  }
+  return batch;
+}
+
+}  // namespace framewire

@@ -1,0 +1,66 @@
+// Input events on their way to a program, bounded.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "input/events.hpp"
+
+namespace framewire {
+
+/// Keeps events for a reader that may be slow. Movements that follow each other become one, whose dx and dy add up, and
+/// of sizes and of a gamepad's axes the newest stay. When it is full, it drops movements first, then what comes. What
+/// has been pressed is always released: each press reserves the room of its release. Its owner guards it.
+class InputQueue {
+ public:
+  /// Events that wait, and releases that are to come.
+  static constexpr std::size_t capacity = 1024;
+  static constexpr std::size_t max_pressed_keys = 256;
+
+  /// Returns how many events were dropped, those that waited included.
+  std::uint64_t push(const InputBatch& batch);
+  /// Adds the release of all that the reader was told is pressed or connected, and the end of its focus.
+  void release_all();
+  /// The oldest events of one viewer and epoch, at most max_input_events. Nullopt: none wait.
+  std::optional<InputBatch> take();
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
+  void clear() noexcept { waiting_.clear(); }
+
+ private:
+  struct Waiting {
+    std::string viewer;
+    std::uint64_t epoch = 0;
+    InputEvent event;
+  };
+  /// What an event does to the room that is reserved for releases.
+  enum class Reservation { none, made, used };
+
+  [[nodiscard]] std::uint64_t push(const InputEvent& event);
+  bool merge(const InputEvent& event);
+  bool drop_movement() noexcept;
+  void replace_gamepad(const GamepadInput& gamepad) noexcept;
+  [[nodiscard]] Reservation reservation_of(const InputEvent& event) const noexcept;
+  void note(const InputEvent& event);
+  [[nodiscard]] std::size_t reserved() const noexcept;
+  void append(const InputEvent& event) { waiting_.push_back({viewer_, epoch_, event}); }
+
+  std::deque<Waiting> waiting_;
+  std::string viewer_;  // of the newest batch, as the next one
+  std::uint64_t epoch_ = 0;
+  std::int64_t time_ns_ = 0;  // of the newest event
+  double x_ = 0;              // of the pointer
+  double y_ = 0;
+  std::vector<KeyInput> keys_;  // that are pressed
+  std::bitset<5> buttons_;      // by InputButton
+  std::bitset<max_input_gamepads> gamepads_;
+  bool is_focused_ = false;
+};
+
+}  // namespace framewire

@@ -1,0 +1,123 @@
+#include "transport/source_inbox.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+namespace {
+
+InputBatch input_of(std::vector<InputEvent> events) {
+  return {.viewer = "0123456789abcdef", .epoch = 1, .events = std::move(events)};
+}
+
+/// Two sessions by their addresses.
+class SourceInboxTest : public testing::Test {
+ protected:
+  SourceInboxTest() {
+    inbox_.join(&one_, one_.get());
+    inbox_.join(&other_, other_.get());
+  }
+
+  const FileDescriptor one_ = make_eventfd();
+  const FileDescriptor other_ = make_eventfd();
+  SourceInbox inbox_;
+};
+
+TEST_F(SourceInboxTest, RefusesInputThatNobodyTakes) {
+  EXPECT_NE(inbox_.give_input(&one_, input_of({})).find("takes no input"), std::string::npos);
+  inbox_.set_closing_reason("the reader has gone");
+  EXPECT_EQ(inbox_.input_refusal(&one_), "the reader has gone");
+  auto reader = inbox_.open_input();
+  EXPECT_EQ(inbox_.give_input(&one_, input_of({{1, TextInput{"a"}}})), "");
+  reader.reset();
+  EXPECT_EQ(inbox_.give_input(&one_, input_of({})), "the reader has gone");
+  EXPECT_EQ(inbox_.counts().events_received, 1U);
+}
+
+TEST_F(SourceInboxTest, EveryReaderGetsAllEvents) {
+  int wakes = 0;
+  const auto first = inbox_.open_input([&] { ++wakes; });
+  const auto second = inbox_.open_input();
+  const InputBatch batch = input_of({{1, KeyInput{.usage = 4, .is_pressed = true}}, {2, TextInput{"a"}}});
+  EXPECT_EQ(inbox_.give_input(&one_, batch), "");
+  EXPECT_EQ(wakes, 1);
+  EXPECT_EQ(first->take(), batch);
+  EXPECT_EQ(second->take(), batch);
+  EXPECT_FALSE(first->take());
+  EXPECT_EQ(inbox_.counts().events_received, 2U);
+}
+
+TEST_F(SourceInboxTest, TheFirstViewerHasTheInputUntilItLeavesAndEverythingIsReleased) {
+  const auto reader = inbox_.open_input();
+  EXPECT_EQ(inbox_.give_input(&one_, input_of({{1, FocusInput{true}}, {2, KeyInput{.usage = 4, .is_pressed = true}}})),
+            "");
+  EXPECT_NE(inbox_.give_input(&other_, input_of({{3, TextInput{"b"}}})).find("another viewer"), std::string::npos);
+  inbox_.leave(&other_);
+  inbox_.join(&other_, other_.get());
+  clear_eventfd(other_.get());
+  EXPECT_NE(inbox_.input_refusal(&other_), "") << "the owner has not left";
+  inbox_.leave(&one_);
+  EXPECT_TRUE(clear_eventfd(other_.get())) << "another viewer may have the input now";
+  EXPECT_EQ(inbox_.input_refusal(&other_), "");
+  EXPECT_EQ(inbox_.give_input(&other_, input_of({{3, TextInput{"b"}}})), "");
+  EXPECT_EQ(reader->take(), input_of({{1, FocusInput{true}},
+                                      {2, KeyInput{.usage = 4, .is_pressed = true}},
+                                      {2, KeyInput{.usage = 4}},
+                                      {2, FocusInput{false}},
+                                      {3, TextInput{"b"}}}));
+}
+
+TEST_F(SourceInboxTest, CountsWhatAFullQueueDrops) {
+  const auto slow = inbox_.open_input();
+  const auto quick = inbox_.open_input();
+  for (std::size_t i = 0; i < InputQueue::capacity + 10; ++i) {
+    EXPECT_EQ(inbox_.give_input(&one_, input_of({{1, TextInput{"a"}}})), "");
+    EXPECT_TRUE(quick->take());
+  }
+  EXPECT_EQ(inbox_.counts().events_received, InputQueue::capacity + 10);
+  EXPECT_EQ(inbox_.counts().events_dropped, 10U);
+}
+
+TEST_F(SourceInboxTest, MessagesOfViewersWaitInOrderAndBounded) {
+  EXPECT_NE(inbox_.give_message(&one_, "{}").find("takes no messages"), std::string::npos);
+  int wakes = 0;
+  inbox_.take_messages([&] { ++wakes; });
+  EXPECT_EQ(inbox_.give_message(&other_, R"({"a":1})"), "");
+  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 9; ++i) {
+    EXPECT_EQ(inbox_.give_message(&one_, "{}"), "");
+  }
+  EXPECT_EQ(inbox_.counts().messages_received, SourceInbox::max_waiting_messages + 10);
+  EXPECT_EQ(inbox_.counts().messages_dropped, 10U);
+  const auto first = inbox_.take_message();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->viewer, 2U);
+  EXPECT_EQ(first->body, R"({"a":1})");
+  std::size_t more = 0;
+  while (const auto message = inbox_.take_message()) {
+    EXPECT_EQ(message->viewer, 1U);
+    ++more;
+  }
+  EXPECT_EQ(more, SourceInbox::max_waiting_messages - 1);
+  EXPECT_EQ(wakes, static_cast<int>(SourceInbox::max_waiting_messages));
+}
+
+TEST_F(SourceInboxTest, MessagesGoToAllViewersAndASlowOneLosesTheOldest) {
+  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 3; ++i) {
+    inbox_.broadcast(std::to_string(i));
+    EXPECT_EQ(*inbox_.next_outgoing(&one_), std::to_string(i));
+  }
+  EXPECT_FALSE(inbox_.next_outgoing(&one_));
+  EXPECT_TRUE(clear_eventfd(one_.get()));
+  EXPECT_EQ(*inbox_.next_outgoing(&other_), "3");
+  EXPECT_EQ(inbox_.counts().messages_dropped, 3U);
+  inbox_.leave(&other_);
+  EXPECT_FALSE(inbox_.next_outgoing(&other_));
+}
+
+}  // namespace
+}  // namespace framewire

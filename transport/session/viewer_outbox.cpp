@@ -1,0 +1,98 @@
+#include "transport/session/viewer_outbox.hpp"
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "transport/session/input_messages.hpp"
+#include "transport/session/viewer_session.hpp"
+
+namespace framewire {
+
+void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session) {
+  const std::scoped_lock lock(mutex_);
+  session_ = session;
+  input_ = {};
+  messages_.clear();
+}
+
+std::shared_ptr<ViewerSession> ViewerOutbox::open_session() const noexcept {
+  auto session = session_.lock();
+  return session && !session->has_bye() ? session : nullptr;
+}
+
+bool ViewerOutbox::send_input(const InputBatch& batch) noexcept {
+  try {
+    // The reader at the other end would end the session for a batch that this one refuses.
+    const InputBatch checked = read_input(to_json(batch));
+    const std::scoped_lock lock(mutex_);
+    const auto session = open_session();
+    if (!session) {
+      return false;
+    }
+    const bool is_whole = input_.push(checked) == 0;
+    write_waiting(*session);
+    return is_whole;
+  } catch (const std::exception&) {
+    return false;  // not valid, no memory, or the connection is gone, which the subscriber's thread will notice
+  }
+}
+
+bool ViewerOutbox::send_message(const std::string& json) noexcept {
+  try {
+    auto body = checked_body(json);
+    const std::scoped_lock lock(mutex_);
+    const auto session = open_session();
+    if (!body || !session || messages_.size() == max_waiting_messages) {
+      return false;
+    }
+    messages_.push_back(std::move(*body));
+    write_waiting(*session);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void ViewerOutbox::flush() {
+  const std::scoped_lock lock(mutex_);
+  if (const auto session = open_session()) {
+    write_waiting(*session);
+  }
+}
+
+void ViewerOutbox::write_waiting(ViewerSession& session) {
+  while (!session.has_backlog() && !input_.empty()) {
+    session.post(input_message(*input_.take()));
+  }
+  while (!session.has_backlog() && !messages_.empty()) {
+    session.post(program_message(messages_.front()));
+    messages_.pop_front();
+  }
+}
+
+void ViewerOutbox::add_incoming(std::string body) {
+  const std::scoped_lock lock(mutex_);
+  if (incoming_.size() == max_waiting_messages) {
+    incoming_.pop_front();
+    ++messages_dropped_;
+  }
+  incoming_.push_back(std::move(body));
+}
+
+std::optional<std::string> ViewerOutbox::take_incoming() {
+  const std::scoped_lock lock(mutex_);
+  if (incoming_.empty()) {
+    return std::nullopt;
+  }
+  std::string body = std::move(incoming_.front());
+  incoming_.pop_front();
+  return body;
+}
+
+std::uint64_t ViewerOutbox::messages_dropped() const {
+  const std::scoped_lock lock(mutex_);
+  return messages_dropped_;
+}
+
+}  // namespace framewire

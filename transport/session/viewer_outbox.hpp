@@ -1,0 +1,51 @@
+// What a viewer's program sends to the source and gets from it, besides frames: input events and messages of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "input/events.hpp"
+#include "input/input_queue.hpp"
+
+namespace framewire {
+
+class ViewerSession;
+
+/// Writes to the control channel at once, on the thread that sends: the subscriber's thread may be busy with a frame.
+/// What the channel does not take waits here, bounded, for flush(). Between sessions there is nothing. Any thread.
+class ViewerOutbox {
+ public:
+  static constexpr std::size_t max_waiting_messages = 256;
+
+  /// A session begins: what waited for an earlier one is dropped.
+  void begin(const std::shared_ptr<ViewerSession>& session);
+  /// As Subscriber::send_input() and send_message().
+  bool send_input(const InputBatch& batch) noexcept;
+  bool send_message(const std::string& json) noexcept;
+  /// The subscriber's thread: the channel may take more. Throws Error when the connection is gone.
+  void flush();
+
+  /// The subscriber's thread: a message of the sender.
+  void add_incoming(std::string body);
+  std::optional<std::string> take_incoming();
+  /// Of incoming ones, because nobody took them.
+  [[nodiscard]] std::uint64_t messages_dropped() const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<ViewerSession> open_session() const noexcept;
+  void write_waiting(ViewerSession& session);
+
+  mutable std::mutex mutex_;
+  std::weak_ptr<ViewerSession> session_;
+  InputQueue input_;
+  std::deque<std::string> messages_;
+  std::deque<std::string> incoming_;
+  std::uint64_t messages_dropped_ = 0;
+};
+
+}  // namespace framewire

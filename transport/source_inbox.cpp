@@ -1,0 +1,167 @@
+#include "transport/source_inbox.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+// ---- The source's side ----
+
+std::optional<InputBatch> SourceInbox::Reader::take() {
+  const std::scoped_lock lock(inbox_.mutex_);
+  return queue_.take();
+}
+
+std::uint64_t SourceInbox::Reader::dropped() const {
+  const std::scoped_lock lock(inbox_.mutex_);
+  return dropped_;
+}
+
+std::unique_ptr<SourceInbox::Reader> SourceInbox::open_input(std::function<void()> wake) {
+  std::unique_ptr<Reader> reader(new Reader(*this, std::move(wake)));
+  const std::scoped_lock lock(mutex_);
+  readers_.push_back(reader.get());
+  return reader;
+}
+
+void SourceInbox::close(const Reader& reader) noexcept {
+  const std::scoped_lock lock(mutex_);
+  std::erase(readers_, &reader);
+}
+
+void SourceInbox::set_closing_reason(std::string why) {
+  const std::scoped_lock lock(mutex_);
+  closing_reason_ = std::move(why);
+}
+
+void SourceInbox::take_messages(std::function<void()> wake) {
+  const std::scoped_lock lock(mutex_);
+  wake_for_messages_ = std::move(wake);
+}
+
+std::optional<ViewerMessage> SourceInbox::take_message() {
+  const std::scoped_lock lock(mutex_);
+  if (messages_.empty()) {
+    return std::nullopt;
+  }
+  ViewerMessage message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
+}
+
+void SourceInbox::broadcast(std::string body) {
+  const auto message = std::make_shared<const std::string>(std::move(body));
+  const std::scoped_lock lock(mutex_);
+  ++counts_.messages_sent;
+  for (Session& session : sessions_) {
+    if (session.outgoing.size() == max_waiting_messages) {
+      session.outgoing.pop_front();
+      ++counts_.messages_dropped;
+    }
+    session.outgoing.push_back(message);
+    signal_eventfd(session.wake_event);
+  }
+}
+
+SourceInbox::Counts SourceInbox::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+// ---- The sessions' side ----
+
+SourceInbox::Session* SourceInbox::find(const void* session) noexcept {
+  const auto found = std::ranges::find(sessions_, session, &Session::id);
+  return found != sessions_.end() ? &*found : nullptr;
+}
+
+void SourceInbox::join(const void* session, int wake_event) {
+  const std::scoped_lock lock(mutex_);
+  sessions_.push_back({.id = session, .number = ++sessions_joined_, .wake_event = wake_event, .outgoing = {}});
+}
+
+void SourceInbox::leave(const void* session) noexcept {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(sessions_, [&](const Session& one) { return one.id == session; });
+  if (owner_ != session) {
+    return;
+  }
+  owner_ = nullptr;
+  for (Reader* const reader : readers_) {
+    try {
+      reader->queue_.release_all();
+    } catch (const std::exception&) {
+      // Out of memory: this reader misses releases.
+    }
+    if (reader->wake_) {
+      reader->wake_();
+    }
+  }
+  for (const Session& one : sessions_) {
+    signal_eventfd(one.wake_event);
+  }
+}
+
+std::string SourceInbox::refusal_of(const void* session) const {
+  if (readers_.empty()) {
+    return closing_reason_.empty()
+               ? "this source takes no input: it is no gl: scene, and its sender runs without --events"
+               : closing_reason_;
+  }
+  return owner_ != nullptr && owner_ != session ? "another viewer has the input of this stream, until it leaves" : "";
+}
+
+std::string SourceInbox::input_refusal(const void* session) const {
+  const std::scoped_lock lock(mutex_);
+  return refusal_of(session);
+}
+
+std::string SourceInbox::give_input(const void* session, const InputBatch& batch) {
+  const std::scoped_lock lock(mutex_);
+  if (std::string refusal = refusal_of(session); !refusal.empty()) {
+    return refusal;
+  }
+  owner_ = session;
+  counts_.events_received += batch.events.size();
+  for (Reader* const reader : readers_) {
+    const std::uint64_t dropped = reader->queue_.push(batch);
+    reader->dropped_ += dropped;
+    counts_.events_dropped += dropped;
+    if (reader->wake_) {
+      reader->wake_();
+    }
+  }
+  return {};
+}
+
+std::string SourceInbox::give_message(const void* session, std::string body) {
+  const std::scoped_lock lock(mutex_);
+  if (!wake_for_messages_) {
+    return "this sender takes no messages: it runs without --messages";
+  }
+  ++counts_.messages_received;
+  if (messages_.size() >= max_waiting_messages) {
+    ++counts_.messages_dropped;
+    return {};
+  }
+  const Session* const sender = find(session);
+  messages_.push_back({.viewer = sender != nullptr ? sender->number : 0, .body = std::move(body)});
+  wake_for_messages_();
+  return {};
+}
+
+std::shared_ptr<const std::string> SourceInbox::next_outgoing(const void* session) {
+  const std::scoped_lock lock(mutex_);
+  Session* const receiver = find(session);
+  if (receiver == nullptr || receiver->outgoing.empty()) {
+    return nullptr;
+  }
+  auto message = std::move(receiver->outgoing.front());
+  receiver->outgoing.pop_front();
+  return message;
+}
+
+}  // namespace framewire
