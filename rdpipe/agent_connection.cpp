@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "rdpipe/stage_agent.hpp"
-#include "transport/json_fields.hpp"
+#include "ssh/message_fields.hpp"
 
 namespace framewire {
 
@@ -23,27 +23,6 @@ constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
 constexpr std::int64_t max_shutdown_ns = ns_per_s;  // for ssh to end after the last message
 constexpr int ssh_failed_status = 255;
 
-/// The strings in a list, up to a limit; empty if there is no such list.
-std::vector<std::string> texts_in(const Json& message, const char* field) {
-  std::vector<std::string> texts;
-  if (const Json* found = find_array(message, field)) {
-    constexpr std::size_t max_texts = 1000;
-    for (const Json& one : *found) {
-      if (one.is_string() && texts.size() < max_texts) {
-        texts.push_back(one.get<std::string>());
-      }
-    }
-  }
-  return texts;
-}
-
-HostAddresses facts_from(const Json& message) {
-  return {.machine = text_in(message, "machine"),
-          .reached_at = text_in(message, "reached_at"),
-          .addresses = texts_in(message, "addresses"),
-          .rdma_networks = texts_in(message, "rdma_networks")};
-}
-
 }  // namespace
 
 AgentConnection::AgentConnection(const StagePlan& plan, const SshOptions& ssh)
@@ -51,9 +30,10 @@ AgentConnection::AgentConnection(const StagePlan& plan, const SshOptions& ssh)
   PipeEnds control_pipe = make_pipe();
   PipeEnds answers = make_pipe();
   const ChildDescriptors descriptors{.input = control_pipe.reads.get(), .output = answers.writes.get()};
-  process_ = plan.stage.is_here() ? ChildProcess::fork_of(
-                                        descriptors, [] { return run_stage_agent(AgentPlace::here); }, false)
-                                  : ChildProcess::start(ssh_arguments(ssh, plan.stage.host), descriptors, false);
+  process_ = plan.stage.is_here()
+                 ? ChildProcess::fork_of(
+                       descriptors, [] { return run_stage_agent(AgentPlace::here); }, false)
+                 : ChildProcess::start(ssh_arguments(ssh, plan.stage.host, agent_flag), descriptors, false);
   lines_ = JsonLines(std::move(answers.reads), std::move(control_pipe.writes), true);
   lines_.send(to_json(plan));
 }
@@ -65,7 +45,7 @@ bool AgentConnection::take(const Json& message) {
       throw Error::failed("framewire there is of version " + printable_in(message, "version") + ", and here of " +
                           FRAMEWIRE_VERSION + "; install the same one on both");
     }
-    facts_ = facts_from(message);
+    facts_ = host_addresses_from(message);
   } else if (type == "command_ended") {
     outcome_ = {.ending = ChildExit{.status = static_cast<int>(number_in(message, "status", 255)),
                                     .signal = static_cast<int>(number_in(message, "signal", 127))},

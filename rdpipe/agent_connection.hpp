@@ -8,11 +8,11 @@
 #include <string>
 
 #include "command/child_process.hpp"
-#include "rdpipe/address_selection.hpp"
-#include "rdpipe/json_lines.hpp"
 #include "rdpipe/pipeline_result.hpp"
 #include "rdpipe/plan.hpp"
-#include "rdpipe/ssh.hpp"
+#include "ssh/address_selection.hpp"
+#include "ssh/json_lines.hpp"
+#include "ssh/ssh_command.hpp"
 
 namespace framewire {
 

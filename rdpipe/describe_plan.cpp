@@ -3,6 +3,7 @@
 #include "base/bandwidth.hpp"
 #include "command/shell_word.hpp"
 #include "rdpipe/hop_state.hpp"
+#include "rdpipe/stage_agent.hpp"
 
 namespace framewire {
 
@@ -35,7 +36,7 @@ std::string describe_plan(const PipelineOptions& options) {
     text += "stage " + std::to_string(i + 1) + ", " + (stage.is_here() ? "here" : stage.host) + "\n";
     if (!stage.is_here()) {
       text += "  started by ";
-      for (const std::string& word : ssh_arguments(options.ssh, stage.host)) {
+      for (const std::string& word : ssh_arguments(options.ssh, stage.host, agent_flag)) {
         text += " " + shell_word(word);
       }
       text += "\n";

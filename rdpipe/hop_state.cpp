@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "bytes/progress.hpp"
+#include "ssh/message_fields.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {

@@ -18,7 +18,8 @@
 #include "command/interruption.hpp"
 #include "command/standard_streams.hpp"
 #include "command/terminal_log.hpp"
-#include "rdpipe/address_selection.hpp"
+#include "ssh/address_selection.hpp"
+#include "ssh/message_fields.hpp"
 #include "transport/json_fields.hpp"
 
 namespace framewire {
@@ -114,7 +115,10 @@ void HopWorker::transfer() {
 EndpointOptions HopWorker::endpoint() const {
   EndpointOptions endpoint = endpoint_of(plan_);
   if (target_) {
-    endpoint.dial = find_reachable(*target_, monotonic_ns() + connect_timeout_ns, {.fd = interruption_.descriptor()});
+    endpoint.dial = find_reachable(target_->addresses, target_->port, monotonic_ns() + connect_timeout_ns,
+                                   "name an address that can be reached with --data-address HOST=ADDRESS, or open "
+                                   "ports with --port-range",
+                                   {.fd = interruption_.descriptor()});
   }
   return endpoint;
 }

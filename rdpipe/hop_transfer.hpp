@@ -9,8 +9,8 @@
 
 #include "bytes/transfer_hooks.hpp"
 #include "command/child_process.hpp"
-#include "rdpipe/json_lines.hpp"
 #include "rdpipe/plan.hpp"
+#include "ssh/json_lines.hpp"
 
 namespace framewire {
 

@@ -166,9 +166,7 @@ std::optional<PipelineOptions> parse_rdpipe_options(int argc, const char* const*
     options.ssh.config_file = raw.ssh_config;
   }
   options.ssh.options = raw.ssh_options;
-  if (!raw.rdpipe_path.empty()) {
-    options.ssh.remote_program = raw.rdpipe_path;
-  }
+  options.ssh.remote_program = raw.rdpipe_path.empty() ? "rdpipe" : raw.rdpipe_path;
   options.parameters = parse_hop_parameters(raw);
   read_data_addresses(raw, options);
   return options;

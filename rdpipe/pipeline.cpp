@@ -12,10 +12,10 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "command/child_process.hpp"
-#include "rdpipe/address_selection.hpp"
 #include "rdpipe/agent_connection.hpp"
 #include "rdpipe/hop_state.hpp"
-#include "rdpipe/pipeline_result.hpp"
+#include "ssh/address_selection.hpp"
+#include "ssh/message_fields.hpp"
 
 namespace framewire {
 

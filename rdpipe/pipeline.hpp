@@ -7,8 +7,8 @@
 
 #include "command/terminal_log.hpp"
 #include "rdpipe/plan.hpp"
-#include "rdpipe/ssh.hpp"
 #include "rdpipe/stage.hpp"
+#include "ssh/ssh_command.hpp"
 
 namespace framewire {
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "bytes/chunks.hpp"
 #include "command/command_line.hpp"
+#include "ssh/message_fields.hpp"
 #include "transport/control/hex.hpp"
 #include "transport/json_fields.hpp"
 
@@ -15,11 +16,6 @@ namespace framewire {
 namespace {
 
 using Json = nlohmann::json;
-
-Error wrong(const char* field, const char* wanted) {
-  return Error::failed(std::string("a message of rdpipe has no good field '") + field + "'; it is " + wanted +
-                       "; install the same framewire on both hosts");
-}
 
 /// As hexadecimal: commands and file names are arbitrary bytes, but JSON requires UTF-8.
 std::string bytes_as_hex(const std::string& text) {
@@ -30,7 +26,7 @@ std::string bytes_in(const Json& message, const char* field) {
   const std::string digits = text_in(message, field);
   std::string text(digits.size() / 2, '\0');
   if (!read_hex(digits, std::as_writable_bytes(std::span(text)))) {
-    throw wrong(field, "hexadecimal digits");
+    throw bad_field(field, "hexadecimal digits");
   }
   return text;
 }
@@ -60,7 +56,7 @@ HopPlan hop_plan_from(const Json& message) {
                .listens = flag_in(message, "listens"),
                .stays_here = flag_in(message, "stays_here")};
   if (!read_hex(text_in(message, "key"), plan.key.bytes())) {
-    throw wrong("key", "64 hexadecimal digits");
+    throw bad_field("key", "64 hexadecimal digits");
   }
   plan.parameters = {
       .transport = text_in(message, "transport"),
@@ -75,7 +71,7 @@ HopPlan hop_plan_from(const Json& message) {
       .tells_progress = flag_in(message, "tells_progress"),
   };
   if (plan.parameters.slot_bytes < min_chunk_bytes || plan.parameters.slots < min_chunks) {
-    throw wrong("slot_bytes", "as --slot-bytes takes it, with as many slots as --slots takes");
+    throw bad_field("slot_bytes", "as --slot-bytes takes it, with as many slots as --slots takes");
   }
   return plan;
 }
@@ -86,7 +82,7 @@ std::optional<HopPlan> hop_plan_in(const Json& message, const char* field) {
     return std::nullopt;
   }
   if (!found->is_object()) {
-    throw wrong(field, "an object, or null");
+    throw bad_field(field, "an object, or null");
   }
   return hop_plan_from(*found);
 }
@@ -96,32 +92,6 @@ Json hop_or_null(const std::optional<HopPlan>& plan) {
 }
 
 }  // namespace
-
-std::uint64_t number_in(const Json& message, const char* field, std::uint64_t most) {
-  if (const auto number = find_unsigned(message, field, 0, most)) {
-    return *number;
-  }
-  throw wrong(field, "a whole number that is not too large");
-}
-
-std::string text_in(const Json& message, const char* field) {
-  if (const std::string* text = find_text(message, field)) {
-    return *text;
-  }
-  throw wrong(field, "text");
-}
-
-std::string printable_in(const Json& message, const char* field) {
-  constexpr std::size_t longest = 1000;
-  return printable(text_in(message, field), longest);
-}
-
-bool flag_in(const Json& message, const char* field) {
-  if (const auto flag = find_flag(message, field)) {
-    return *flag;
-  }
-  throw wrong(field, "true or false");
-}
 
 Json to_json(const StagePlan& plan) {
   return {{"type", "plan"},
@@ -158,7 +128,7 @@ HopTarget hop_target_from(const Json& message) {
   const Json* found = find_array(message, "addresses");
   const auto is_text = [](const Json& one) { return one.is_string(); };
   if (found == nullptr || found->empty() || !std::ranges::all_of(*found, is_text)) {
-    throw wrong("addresses", "an array of texts");
+    throw bad_field("addresses", "an array of texts");
   }
   target.addresses = found->get<std::vector<std::string>>();
   return target;

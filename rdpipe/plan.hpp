@@ -64,11 +64,4 @@ HopTarget hop_target_from(const nlohmann::json& message);
 /// The options of the hop's session. Throws Error (usage).
 EndpointOptions endpoint_of(const HopPlan& plan);
 
-/// The fields of messages, checked. Throw Error (failed) that names the field.
-std::uint64_t number_in(const nlohmann::json& message, const char* field, std::uint64_t most = UINT64_MAX);
-std::string text_in(const nlohmann::json& message, const char* field);
-/// One line without control characters, so that a peer's text cannot imitate other output.
-std::string printable_in(const nlohmann::json& message, const char* field);
-bool flag_in(const nlohmann::json& message, const char* field);
-
 }  // namespace framewire

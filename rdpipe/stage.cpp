@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "ssh/ssh_command.hpp"
 
 namespace framewire {
 
@@ -33,9 +33,7 @@ std::size_t find_colon(const std::string& word) {
 }
 
 std::string read_host(const std::string& word, std::string host) {
-  const auto is_odd = [](unsigned char letter) { return std::iscntrl(letter) != 0 || std::isspace(letter) != 0; };
-  // ssh would parse a leading dash as an option.
-  if (host.starts_with('-') || host.starts_with('@') || host.ends_with('@') || std::ranges::any_of(host, is_odd)) {
+  if (!host.empty() && !is_ssh_host(host)) {
     throw no_stage(word, quote(host) + " is no host");
   }
   return without_brackets(std::move(host));

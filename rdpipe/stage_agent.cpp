@@ -18,12 +18,13 @@
 #include "base/wait.hpp"
 #include "command/child_process.hpp"
 #include "command/standard_streams.hpp"
-#include "rdpipe/address_selection.hpp"
 #include "rdpipe/child_command.hpp"
-#include "rdpipe/controller_liveness.hpp"
 #include "rdpipe/hop_transfer.hpp"
-#include "rdpipe/json_lines.hpp"
 #include "rdpipe/plan.hpp"
+#include "ssh/address_selection.hpp"
+#include "ssh/controller_liveness.hpp"
+#include "ssh/json_lines.hpp"
+#include "ssh/message_fields.hpp"
 
 namespace framewire {
 
@@ -111,13 +112,9 @@ int StageAgent::run() {
   const HostAddresses facts = own_host_addresses();
   // A startup file of the shell may have printed text without a line break.
   static_cast<void>(::write(STDOUT_FILENO, "\n", 1) == 1);
-  control_.send({{"type", "hello"},
-                 {"protocol", pipeline_protocol},
-                 {"version", FRAMEWIRE_VERSION},
-                 {"machine", facts.machine},
-                 {"reached_at", facts.reached_at},
-                 {"addresses", facts.addresses},
-                 {"rdma_networks", facts.rdma_networks}});
+  Json hello = to_json(facts);
+  hello.update({{"type", "hello"}, {"protocol", pipeline_protocol}, {"version", FRAMEWIRE_VERSION}});
+  control_.send(hello);
   while (!is_over()) {
     wait();
     if (!control_.receive() && std::exchange(is_connected_, false)) {

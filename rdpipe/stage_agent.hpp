@@ -3,6 +3,9 @@
 
 namespace framewire {
 
+/// The argument that makes rdpipe a stage agent.
+inline constexpr const char* agent_flag = "--stage";
+
 /// Where a stage agent has been started.
 enum class AgentPlace { here, elsewhere };
 

@@ -52,7 +52,7 @@ class PipeFaults(PipelineTest):
 
     def test_something_else_under_its_name(self):
         self.no_command_runs("--rdpipe-path", "yes #", "host1:RUN")
-        self.rdpipe_says("is no message of rdpipe")
+        self.rdpipe_says("is no message of framewire")
 
     def test_files_that_cannot_be_had(self):
         folder = self.folder
@@ -149,7 +149,7 @@ class PipeFaults(PipelineTest):
 
     def test_something_that_never_ends_a_line(self):
         self.no_command_runs("--rdpipe-path", "cat /dev/zero #", "host1:RUN")
-        self.rdpipe_says("is no message of rdpipe")
+        self.rdpipe_says("is no message of framewire")
 
     def test_a_command_that_its_reader_did_not_end(self):
         done = self.file("done")

@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "rdpipe/address_selection.hpp"
-#include "rdpipe/networks.hpp"
-#include "rdpipe/ssh.hpp"
+#include "ssh/address_selection.hpp"
+#include "ssh/networks.hpp"
+#include "ssh/ssh_command.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "transport/rdma/dial_targets.hpp"
 

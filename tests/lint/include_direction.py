@@ -30,18 +30,19 @@ ALLOWED = {
     "transport/rdma": LINK,
     "transport/session": LINK + ["transport/control", "transport/tls"],  # links come from the list of links
     "command": BELOW_TRANSPORT + ["transport"],
+    "ssh": BELOW_TRANSPORT + ["transport", "transport/control", "command"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
     "gl": ["base", "frame", "memory", "shaders"],
     "sender/sources/gl": LINK + ["gl", "shaders", "sender"],
     "sender/sources/media": LINK + ["media", "sender"],
-    "sender": PROGRAM + ["sender/sources/gl", "sender/sources/media"],
-    "viewer": PROGRAM + ["media", "gl"],
+    "sender": PROGRAM + ["ssh", "sender/sources/gl", "sender/sources/media"],
+    "viewer": PROGRAM + ["ssh", "media", "gl"],
     "bench/verbs": PROGRAM + [WORK_REQUESTS],  # the device itself, without a link
     "bench/xdp": ["base", "memory"],
     "bench": PROGRAM + [WORK_REQUESTS, "bench/verbs", "bench/xdp"],
     "bytes": PROGRAM,
-    "rdpipe": PROGRAM + ["bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
+    "rdpipe": PROGRAM + ["ssh", "bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
     "cli": PROGRAM,
     "doctor/gl": ["base", "gl"],
     "doctor": PROGRAM + ["transport/rdma"],
@@ -65,7 +66,7 @@ TESTS_OF = {
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],
-    "fuzz": ["transport/session", *LINKS, "media", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes"],
+    "fuzz": ["transport/session", *LINKS, "media", "ssh", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes"],
 }
 # Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [

@@ -1,8 +1,10 @@
-#include "rdpipe/ssh.hpp"
+#include "ssh/ssh_command.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 
 #include "base/clock.hpp"
@@ -17,6 +19,9 @@ constexpr std::int64_t answer_timeout_ns = 5 * ns_per_s;
 
 std::vector<std::string> with_user_options(const SshOptions& options) {
   std::vector<std::string> words{"ssh"};
+  if (options.port) {
+    words.insert(words.end(), {"-p", std::to_string(*options.port)});
+  }
   if (options.config_file) {
     words.insert(words.end(), {"-F", *options.config_file});
   }
@@ -50,15 +55,16 @@ std::string output_of(const std::vector<std::string>& words, int interruption, s
 
 }  // namespace
 
-std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host) {
+std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host,
+                                       const std::string& argument) {
   std::vector<std::string> words = with_user_options(options);
   // ssh uses the first value of a repeated option, so the user's options come first. A silent connection ends within 12
   // s (ssh probes twice and then waits once more): this also covers the time before rdpipe can ping. No shared
-  // connection, so that no stage depends on another stage's ssh. No terminal and no forwarding, as scp does. The user's
+  // connection, so that no program depends on another one's ssh. No terminal and no forwarding, as scp does. The user's
   // configuration may have a RemoteCommand, with which ssh would refuse the command given here.
   //
   // ssh hands the last word to a remote shell. It is not quoted: --rdpipe-path may hold shell text, as in ~/bin/rdpipe
-  // or "nice rdpipe".
+  // or "nice rdpipe", and so may --send-path.
   words.insert(words.end(), {"-o", "ConnectTimeout=10",
                              "-o", "ServerAliveInterval=4",
                              "-o", "ServerAliveCountMax=2",
@@ -69,8 +75,14 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
                              "-o", "ForkAfterAuthentication=no",
                              "-T", "-x",
                              "-a", "--",
-                             host, options.remote_program + " " + agent_flag});
+                             host, options.remote_program + " " + argument});
   return words;
+}
+
+bool is_ssh_host(std::string_view host) noexcept {
+  const auto is_odd = [](unsigned char letter) { return std::iscntrl(letter) != 0 || std::isspace(letter) != 0; };
+  return !host.empty() && !host.starts_with('-') && !host.starts_with('@') && !host.ends_with('@') &&
+         std::ranges::none_of(host, is_odd);
 }
 
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {

@@ -1,4 +1,4 @@
-// Messages between the processes of a pipeline: one JSON object on each line, over two descriptors.
+// Messages between processes of framewire, also on different hosts: one JSON object on each line, over two descriptors.
 #pragma once
 
 #include <cstddef>

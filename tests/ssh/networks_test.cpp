@@ -1,4 +1,4 @@
-#include "rdpipe/networks.hpp"
+#include "ssh/networks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rdpipe/controller_liveness.hpp"
+#include "ssh/controller_liveness.hpp"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "rdpipe/ssh.hpp"
+#include "ssh/ssh_command.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {

@@ -1,4 +1,4 @@
-#include "rdpipe/address_selection.hpp"
+#include "ssh/address_selection.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -17,8 +18,9 @@
 #include "base/file_descriptor.hpp"
 #include "base/machine_identity.hpp"
 #include "base/wait.hpp"
-#include "rdpipe/networks.hpp"
-#include "rdpipe/ssh.hpp"
+#include "ssh/message_fields.hpp"
+#include "ssh/networks.hpp"
+#include "ssh/ssh_command.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {
@@ -110,6 +112,20 @@ HostAddresses own_host_addresses() {
   return facts;
 }
 
+nlohmann::json to_json(const HostAddresses& host) {
+  return {{"machine", host.machine},
+          {"reached_at", host.reached_at},
+          {"addresses", host.addresses},
+          {"rdma_networks", host.rdma_networks}};
+}
+
+HostAddresses host_addresses_from(const nlohmann::json& message) {
+  return {.machine = text_in(message, "machine"),
+          .reached_at = text_in(message, "reached_at"),
+          .addresses = texts_in(message, "addresses"),
+          .rdma_networks = texts_in(message, "rdma_networks")};
+}
+
 std::vector<std::string> addresses_of(const HostAddresses& listener, const HostAddresses& dialler,
                                       const AddressHints& hints) {
   if (!hints.data_address.empty()) {
@@ -140,14 +156,15 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
   return all;
 }
 
-HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const StopWait& stop) {
+HostPort find_reachable(const std::vector<std::string>& addresses, std::uint16_t port, std::int64_t deadline_ns,
+                        const std::string& remedy, const StopWait& stop) {
   std::vector<Attempt> attempts;
   std::size_t next = 0;
-  while (monotonic_ns() < deadline_ns && (next < target.addresses.size() || !attempts.empty())) {
-    if (next < target.addresses.size()) {
-      begin({.host = target.addresses[next++], .port = target.port}, attempts, stop);
+  while (monotonic_ns() < deadline_ns && (next < addresses.size() || !attempts.empty())) {
+    if (next < addresses.size()) {
+      begin({.host = addresses[next++], .port = port}, attempts, stop);
     }
-    const std::int64_t attempt_until_ns = next < target.addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
+    const std::int64_t attempt_until_ns = next < addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
     if (attempts.empty()) {
       continue;
     }
@@ -155,9 +172,7 @@ HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const
       return done->at;
     }
   }
-  throw Error::lost_peer("cannot reach port " + std::to_string(target.port) + " at " + listed(target.addresses) +
-                         "; name an address that can be reached with --data-address HOST=ADDRESS, or open ports with "
-                         "--port-range");
+  throw Error::lost_peer("cannot reach port " + std::to_string(port) + " at " + listed(addresses) + "; " + remedy);
 }
 
 }  // namespace framewire

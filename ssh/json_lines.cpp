@@ -1,4 +1,4 @@
-#include "rdpipe/json_lines.hpp"
+#include "ssh/json_lines.hpp"
 
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ bool JsonLines::receive() {
       received_.append(part.data(), static_cast<std::size_t>(got));
       if (received_.size() > longest_line_bytes) {
         if (received_.find('\n') == std::string::npos) {
-          fault_ = "it says " + quote(received_, 40) + " and more, which is no message of rdpipe";
+          fault_ = "it says " + quote(received_, 40) + " and more, which is no message of framewire";
         }
         return fault_.empty();  // the caller handles complete messages first
       }
@@ -68,7 +68,7 @@ bool JsonLines::next(nlohmann::json& message) {
     }
     noise_bytes_ += line.size() + 1;
     if (!skips_noise_ || noise_bytes_ > max_noise_bytes) {
-      fault_ = "it says " + quote(line) + ", which is no message of rdpipe";
+      fault_ = "it says " + quote(line) + ", which is no message of framewire";
     }
   }
   return false;

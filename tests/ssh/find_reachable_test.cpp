@@ -3,17 +3,18 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
-#include "rdpipe/address_selection.hpp"
+#include "ssh/address_selection.hpp"
 #include "tests/base/silent_peers.hpp"
 
 namespace framewire {
 namespace {
 
-std::string why_unreachable(const HopTarget& target, const StopWait& stop = {}) {
+std::string why_unreachable(std::uint16_t port, const std::vector<std::string>& addresses, const StopWait& stop = {}) {
   try {
-    const HostPort at = find_reachable(target, INT64_MAX, stop);
+    const HostPort at = find_reachable(addresses, port, INT64_MAX, "do this", stop);
     ADD_FAILURE() << "something listens on port " << at.port << " of " << at.host;
     return {};
   } catch (const Error& error) {
@@ -23,8 +24,8 @@ std::string why_unreachable(const HopTarget& target, const StopWait& stop = {}) 
 }
 
 TEST(FindReachable, NamesWhatItTried) {
-  const std::string why = why_unreachable({.port = 1, .addresses = {"127.0.0.1", "no-such-host.invalid"}});
-  EXPECT_NE(why.find("127.0.0.1, no-such-host.invalid"), std::string::npos) << why;
+  const std::string why = why_unreachable(1, {"127.0.0.1", "no-such-host.invalid"});
+  EXPECT_NE(why.find("127.0.0.1, no-such-host.invalid; do this"), std::string::npos) << why;
 }
 
 TEST(FindReachable, IsStoppedInTheLookUpOfAName) {
@@ -33,7 +34,7 @@ TEST(FindReachable, IsStoppedInTheLookUpOfAName) {
     test::silent_look_up().is_asked.acquire();
     signal_eventfd(event.get());
   });
-  EXPECT_EQ(why_unreachable({.port = 1, .addresses = {test::silent_name}}, {.fd = event.get()}),
+  EXPECT_EQ(why_unreachable(1, {test::silent_name}, {.fd = event.get()}),
             "the host 'silent.example' was still being looked up: this end stops");
   person.join();
   test::silent_look_up().end();
@@ -43,7 +44,7 @@ TEST(FindReachable, IsStoppedWhileNobodyAnswers) {
   const test::FullPort full;
   const FileDescriptor event = make_eventfd();
   signal_eventfd(event.get());
-  EXPECT_EQ(why_unreachable({.port = full.port(), .addresses = {"127.0.0.1"}}, {.fd = event.get()}),
+  EXPECT_EQ(why_unreachable(full.port(), {"127.0.0.1"}, {.fd = event.get()}),
             "no address of the peer had answered yet: this end stops");
 }
 

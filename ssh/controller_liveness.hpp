@@ -1,5 +1,5 @@
-// Whether the controller, the host on which the user started rdpipe, has fallen silent. For stage agents on other
-// hosts.
+// Whether the controller, the host on which the user started rdpipe or the viewer, has fallen silent. For what that has
+// started by ssh on other hosts.
 #pragma once
 
 #include <netinet/tcp.h>
@@ -21,8 +21,8 @@ class ControllerLiveness {
   explicit ControllerLiveness(const std::string& ssh_connection);
 
   /// Whether data sent to the controller is unacknowledged, and nothing came from there, for `timeout_ns`: see
-  /// tcp_is_silent(). Requires that something is sent now and then. A stopped rdpipe on a host whose kernel answers is
-  /// not silent.
+  /// tcp_is_silent(). Requires that something is sent now and then. A stopped program on a host whose kernel answers
+  /// is not silent.
   [[nodiscard]] bool is_silent(std::int64_t timeout_ns) const noexcept;
 
   /// The kernel's state of the connection.

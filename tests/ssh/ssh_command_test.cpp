@@ -1,5 +1,5 @@
 // What ssh reports about a host and how long rdpipe waits for it; what sshd reports about the connection.
-#include "rdpipe/ssh.hpp"
+#include "ssh/ssh_command.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +51,27 @@ TEST_F(SshHostName, IsItsOwnWhereSomebodyInterrupts) {
   ASSERT_EQ(::raise(SIGTERM), 0);
   EXPECT_EQ(name_of("user@one"), "one");
   EXPECT_EQ(next_signal(signals_.get()), SIGTERM) << "whose signal it is still gets it";
+}
+
+TEST(SshArguments, TheUsersComeFirstAndTheRemoteCommandLast) {
+  const std::vector<std::string> words = ssh_arguments({.config_file = "my config",
+                                                        .options = {"User=me"},
+                                                        .port = std::uint16_t{2222},
+                                                        .remote_program = "~/bin/rdpipe"},
+                                                       "fe80::1%eth0", "--stage");
+  EXPECT_EQ((std::vector(words.begin(), words.begin() + 7)),
+            (std::vector<std::string>{"ssh", "-p", "2222", "-F", "my config", "-o", "User=me"}));
+  EXPECT_EQ((std::vector(words.end() - 3, words.end())),
+            (std::vector<std::string>{"--", "fe80::1%eth0", "~/bin/rdpipe --stage"}));
+}
+
+TEST(AnSshHost, IsNoOptionAndHasNoBlanks) {
+  for (const char* good : {"box", "me@box", "a@b@box", "::1", "fe80::1%eth0", "b-ox"}) {
+    EXPECT_TRUE(is_ssh_host(good)) << good;
+  }
+  for (const char* bad : {"", "-box", "-oProxyCommand=x", "@box", "me@", "a b", "a\nb", "a\x7f"}) {
+    EXPECT_FALSE(is_ssh_host(bad)) << bad;
+  }
 }
 
 TEST(AnSshConnection, IsFourWords) {

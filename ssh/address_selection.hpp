@@ -1,11 +1,11 @@
-// Selects the address by which one host of a pipeline reaches another.
+// Selects the address by which one host reaches another, past ssh.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "rdpipe/plan.hpp"
 #include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
 
@@ -19,6 +19,9 @@ struct HostAddresses {
   std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": those with RDMA
 };
 HostAddresses own_host_addresses();
+/// Fields of a message. host_addresses_from() throws Error that names the field.
+nlohmann::json to_json(const HostAddresses& host);
+HostAddresses host_addresses_from(const nlohmann::json& message);
 
 /// What is known besides the addresses of the two hosts.
 struct AddressHints {
@@ -36,7 +39,8 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
 
 /// The first address that accepts a TCP connection on the port. Each address has a head start over the next one, as in
 /// RFC 8305 ("happy eyeballs"). `stop` ends it, a name look-up included. Throws Error (lost_peer) at `stop`, and one
-/// that names them all at the deadline.
-HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const StopWait& stop = {});
+/// that names them all at the deadline, and then the `remedy`.
+HostPort find_reachable(const std::vector<std::string>& addresses, std::uint16_t port, std::int64_t deadline_ns,
+                        const std::string& remedy, const StopWait& stop = {});
 
 }  // namespace framewire

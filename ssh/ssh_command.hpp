@@ -1,9 +1,10 @@
-// Starting rdpipe on a stage's host through ssh, and what sshd tells there.
+// Starting a program of framewire on another host through ssh, and what sshd tells there.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace framewire {
@@ -11,14 +12,16 @@ namespace framewire {
 struct SshOptions {
   std::optional<std::string> config_file{};  // -F
   std::vector<std::string> options{};        // -o, in their order
-  std::string remote_program = "rdpipe";     // text for the remote user's shell: --rdpipe-path
+  std::optional<std::uint16_t> port{};       // -p
+  std::string remote_program{};              // text for the remote user's shell: --rdpipe-path, --send-path
 };
 
-/// The argument that makes rdpipe a stage agent.
-inline constexpr const char* agent_flag = "--stage";
+/// The command that runs the program on `host` with one argument. What else the program is to know, it reads from
+/// standard input: so nothing of it is quoted for a shell, and no secret is in a list of processes.
+std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host, const std::string& argument);
 
-/// The command that starts the agent on `host`. It contains nothing of the pipeline.
-std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host);
+/// Whether ssh would take it for a host: not empty, no blanks or control characters, and not like an option.
+bool is_ssh_host(std::string_view host) noexcept;
 
 /// The HostName of `host` in the user's ssh configuration. Runs ssh itself, which takes some milliseconds. A `Match
 /// exec` of the configuration may take longer: ssh is ended after five seconds, or when the descriptor `interruption`

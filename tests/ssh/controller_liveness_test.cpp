@@ -1,5 +1,5 @@
 // What the kernel reports about a TCP connection of another process, found by its addresses.
-#include "rdpipe/controller_liveness.hpp"
+#include "ssh/controller_liveness.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
