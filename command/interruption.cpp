@@ -53,6 +53,16 @@ Interruption::~Interruption() {
   thread_.join();
 }
 
+void Interruption::request() {
+  if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
+    signal_eventfd(requested_.get());
+  }
+  const std::scoped_lock lock(mutex_);
+  if (wake_) {
+    wake_();
+  }
+}
+
 void Interruption::set_wake(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   wake_ = std::move(wake);

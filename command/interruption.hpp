@@ -32,6 +32,9 @@ class Interruption {
 
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
+  /// Requests the same as a first signal. The next signal ends the process.
+  void request();
+
   /// Becomes readable when the request comes, and stays readable.
   [[nodiscard]] int descriptor() const noexcept { return requested_.get(); }
 

@@ -32,6 +32,9 @@ class SenderProgram {
   /// Starts listening or dialling. Throws Error, also when interrupted.
   void start_service();
 
+  /// Where it listens; 0 if it dials. Call start_service() before.
+  [[nodiscard]] std::uint16_t port() const noexcept { return service_->port(); }
+
   /// Sends until all sources have ended, each stream has reached its limit, or it is interrupted. Call start_service()
   /// before. A source that fails ends its own stream only. Throws Error at the end if a source failed, or when the
   /// viewer refuses.

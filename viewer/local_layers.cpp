@@ -22,8 +22,8 @@ constexpr std::int64_t end_period_ns = 10 * ns_per_ms;
 
 }  // namespace
 
-LocalLayers::LocalLayers(const Clock& clock, Log& log, std::string program)
-    : clock_(clock), log_(log), program_(std::move(program)) {
+LocalLayers::LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh)
+    : clock_(clock), log_(log), program_(std::move(program)), ssh_(std::move(ssh)) {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid() cannot get a status
 }
 
@@ -41,9 +41,11 @@ void LocalLayers::show(std::span<const StreamPointer> streams, std::span<const V
   }
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (sources[i].local && find(*streams[i]) == nullptr) {
-      layers_.push_back(
-          {.stream = streams[i], .sender = std::make_unique<SenderProcess>(program_, *sources[i].local, clock_, log_)});
-      layers_.back().sender->start(streams[i]->port());
+      layers_.push_back({.stream = streams[i],
+                         .sender = std::make_unique<SenderProcess>(program_, *sources[i].local, clock_, log_, ssh_)});
+      // Who names one source wants to know why it does not come. Of several, the others are worth seeing.
+      const bool must_work = sources[i].local->host && sources.size() == 1 && sources[i].subscriber.retry_ns < 0;
+      layers_.back().sender->start({streams[i]->port(), streams[i]->rendezvous(), must_work});
     }
   }
 }
@@ -96,6 +98,11 @@ void LocalLayers::follow(LocalLayer& layer, const Actions& actions) {
   if (!layer.stream) {
     return;
   }
+  if (layer.stream->status().state == SubscriberState::failed) {  // --retry is over, or the two cannot talk
+    layer.is_given_up = true;
+    layer.sender->stop();
+    return;
+  }
   const SenderProcess::State now = layer.sender->state();
   if (now == SenderProcess::State::running) {
     follow_running(layer, actions);
@@ -130,7 +137,7 @@ void LocalLayers::follow_failure(LocalLayer& layer) {
   layer.sessions_at_failure = layer.stream->status().session_number;
   layer.stream->set_trouble(layer.sender->reason());
   if (layer.sender->state() == SenderProcess::State::refused) {
-    layer.stream->end(ExitStatus::usage);
+    layer.stream->end(layer.sender->exit_status());
   }
 }
 
@@ -152,7 +159,7 @@ void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) {
     layer.sessions_at_failure = 0;
     layer.stream->set_trouble(layer.sender->reason());
   }
-  layer.sender->start(layer.stream->port());
+  layer.sender->start({.port = layer.stream->port(), .rendezvous = layer.stream->rendezvous()});
   if (layer.sender->state() == SenderProcess::State::failed) {
     follow_failure(layer);
   }

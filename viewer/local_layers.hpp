@@ -18,8 +18,8 @@
 
 namespace framewire {
 
-/// Has one framewire-send for each layer that is local. A crash takes only that layer's picture away: the sender is
-/// started again, and the stream says meanwhile why there is none. The main thread.
+/// Has one framewire-send for each layer that is local, or on a host that ssh reaches. A crash takes only that layer's
+/// picture away: the sender is started again, and the stream says meanwhile why there is none. The main thread.
 class LocalLayers {
  public:
   using StreamPointer = std::shared_ptr<ViewedStream>;
@@ -32,8 +32,8 @@ class LocalLayers {
     std::function<StreamPointer(const StreamPointer& ended, const LocalSource& source)> replace;
   };
 
-  /// `clock` and `log` outlive it. `program` is framewire-send.
-  LocalLayers(const Clock& clock, Log& log, std::string program);
+  /// `clock` and `log` outlive it. `program` is framewire-send; `ssh` starts it on other hosts.
+  LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh);
   LocalLayers(const LocalLayers&) = delete;
   LocalLayers& operator=(const LocalLayers&) = delete;
   /// As stop() and wait().
@@ -78,6 +78,7 @@ class LocalLayers {
   const Clock& clock_;
   Log& log_;
   const std::string program_;
+  const SshOptions ssh_;
   std::list<LocalLayer> layers_;
   std::int64_t next_follow_ns_ = 0;
 };

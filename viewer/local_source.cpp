@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <memory>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/session/subscriber.hpp"
+#include "viewer/rendezvous.hpp"
 #include "viewer/source.hpp"
+#include "viewer/ssh_source.hpp"
 
 namespace framewire {
 
@@ -49,6 +52,10 @@ std::string sender_option_names() {
 }  // namespace
 
 void check_local_source(const std::string& source, std::string_view what) {
+  if (is_ssh_source(source)) {
+    throw Error::usage(std::string(what) + " is " + quote(source) +
+                       ", which is not on this machine; write it as a HOST, or as source in a scene");
+  }
   if (source == "-") {
     throw Error::usage(std::string(what) +
                        " is '-', and a layer has no standard input; name a file, a named pipe, a device or a scene");
@@ -73,6 +80,11 @@ void check_sender_options(const std::vector<std::string>& options, std::string_v
   }
 }
 
+bool takes_value(std::string_view option) noexcept {
+  const auto known = std::ranges::find(sender_options, option, &SenderOption::name);
+  return known != sender_options.end() && known->has_value;
+}
+
 SubscriberOptions local_session(const SubscriberOptions& session) {
   SubscriberOptions local = session;
   local.endpoint = {};
@@ -85,7 +97,18 @@ SubscriberOptions local_session(const SubscriberOptions& session) {
 }
 
 ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session) {
-  return {.subscriber = local_session(session), .peer_text = local.source, .local = local};
+  if (!local.host) {
+    return {.subscriber = local_session(session), .peer_text = local.source, .local = local};
+  }
+  const auto rendezvous = std::make_shared<Rendezvous>(*local.host, session.endpoint);
+  ViewedSource source{.subscriber = remote_session(session, rendezvous),
+                      .peer_text = name_of(local),
+                      .local = local,
+                      .rendezvous = rendezvous};
+  if (session.endpoint.pull_interval_ns > 0) {
+    source.local->options.emplace_back("--allow-pull");
+  }
+  return source;
 }
 
 std::string sender_program() {

@@ -1,7 +1,9 @@
-// What the viewer shows without somebody else's sender: its own program sends it, over the local link.
+// What the viewer shows without somebody else's sender: a program of its own sends it, over the local link, or from
+// another host that ssh reaches (viewer/ssh_source.hpp).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +13,19 @@ namespace framewire {
 struct SubscriberOptions;
 struct ViewedSource;
 
+/// As ssh takes it. A value.
+struct SshHost {
+  std::string name{};  // of a host, or USER@HOST; an IPv6 address has no brackets
+  std::optional<std::uint16_t> port{};
+  bool operator==(const SshHost&) const = default;
+};
+
 /// A value.
 struct LocalSource {
   std::string source{};                // as framewire-send takes it
   std::vector<std::string> options{};  // more words for framewire-send
   std::string folder{};                // where relative paths begin; empty: in the working directory
+  std::optional<SshHost> host{};       // the sender runs there, and paths begin at home; empty: on this machine
   bool operator==(const LocalSource&) const = default;
 };
 
@@ -24,12 +34,15 @@ void check_local_source(const std::string& source, std::string_view what);
 /// Only what is about the source: framewire-send gets everything else from the viewer.
 void check_sender_options(const std::vector<std::string>& options, std::string_view what);
 
+/// Whether an option that check_sender_options() takes is followed by a value.
+bool takes_value(std::string_view option) noexcept;
+
 /// A listener for the sender of a local source: on a free port of this machine that takes only this user, and without
 /// what `session` says about other machines. Who listens knows the port before the sender starts, and keeps it when
 /// the sender starts again.
 SubscriberOptions local_session(const SubscriberOptions& session);
 
-/// How the viewer sees it, with local_session().
+/// How the viewer sees it, with local_session(), or with Rendezvous if its sender runs on another host. Throws Error.
 ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session);
 
 /// framewire-send beside this program, or else in PATH.

@@ -39,10 +39,10 @@ void remove_withdrawn(SceneOfSources& shown, const ViewedSource& sender, const s
   }
 }
 
-/// Sources of this machine lie over those of all senders.
+/// Sources of this machine lie over those of all senders. Those that ssh starts elsewhere keep their places.
 void add(SceneOfSources& shown, const ViewedSource& source, SceneLayer layer) {
   const auto place =
-      std::ranges::find_if(shown.sources, [](const ViewedSource& each) { return each.local.has_value(); });
+      std::ranges::find_if(shown.sources, [](const ViewedSource& each) { return each.local && !each.local->host; });
   shown.scene.layers.insert(shown.scene.layers.begin() + (place - shown.sources.begin()), std::move(layer));
   shown.sources.insert(place, source);
 }

@@ -10,6 +10,7 @@
 #include "viewer/keys.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/scene_file.hpp"
+#include "viewer/ssh_options.hpp"
 
 namespace framewire {
 
@@ -28,6 +29,7 @@ constexpr const char* footer =
     "  framewire view big hud --layout overlay    lay one picture over another\n"
     "  framewire view big --layer logo.png --layout overlay\n"
     "                                             lay an image of this machine over a stream\n"
+    "  framewire view ssh://big/gl:orbit          start the sender on 'big' by ssh, and end it with the viewer\n"
     "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
     "  framewire view --headless --output - | ffplay -\n"
     "                                             write frames as y4m, for another program\n"
@@ -64,6 +66,7 @@ struct RawOptions {
   std::string delivery;
   std::string retry;
   std::string pull_interval;
+  RawSshOptions ssh;
   bool is_headless = false;
   bool is_fullscreen = false;
   bool is_paced = false;
@@ -86,7 +89,9 @@ std::string command_line_layouts(std::string_view between, std::string_view befo
 
 void describe_source(CLI::App& app, RawOptions& raw) {
   app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
-                 "a sender, and one of its streams (default localhost:5290, and all of its streams)");
+                 "a sender, and one of its streams (default localhost:5290, and all of its streams); or "
+                 "ssh://[USER@]HOST[:PORT]/SOURCE: start framewire send SOURCE on HOST by ssh, and end it with the "
+                 "viewer");
   app.add_option("--layer", raw.layers,
                  "also show a source of this machine, as framewire send takes it, with a sender that the viewer runs; "
                  "repeat it "
@@ -194,6 +199,7 @@ void describe_drawing(CLI::App& app, RawOptions& raw) {
 
 void describe_options(CLI::App& app, RawOptions& raw) {
   describe_source(app, raw);
+  add_ssh_options(app, raw.ssh);
   describe_scene(app, raw);
   describe_surface(app, raw);
   describe_drawing(app, raw);
@@ -457,6 +463,10 @@ ViewerOptions read(const RawOptions& raw) {
   options.common = parse_run_options(raw.common);
   read_session(raw, options.session);
   read_scene_options(raw, options);
+  const bool may_use_ssh = options.scene_file || std::ranges::any_of(options.sources, [](const ViewedSource& source) {
+                             return source.rendezvous != nullptr;
+                           });
+  options.ssh = parse_ssh_options(raw.ssh, may_use_ssh);
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);
   read_pacing(raw, options);

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "command/line_port.hpp"
+#include "ssh/ssh_command.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/scene.hpp"
@@ -24,6 +25,7 @@ struct LayersOver {
 
 struct ViewerOptions {
   CommonOptions common;       // --frames counts received frames of each stream; --duration starts with the program
+  SshOptions ssh;             // of sources that begin with ssh://
   SubscriberOptions session;  // of every stream, without its sender
   std::vector<ViewedSource> sources;  // of the scene's layers, in their order
   Scene scene;

@@ -55,7 +55,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
       editor_(with_wall(options_.scene)),
-      local_layers_(clock_, log_, sender_program()) {
+      local_layers_(clock_, log_, sender_program(), options_.ssh) {
   const auto wake_main = [this] { surface_->wake(); };
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,

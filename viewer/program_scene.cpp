@@ -209,6 +209,9 @@ std::future<void> Program::close_aside(ViewedStream& stream, std::string statist
 // ---- Local layers ----
 
 void Program::follow_local_layers() {
+  if (interruption_.is_requested()) {
+    return;  // Ctrl-C has reached ssh, too
+  }
   local_layers_.follow(
       {.close = [this](ViewedStream& ended) { close(ended); },
        .replace = [this](const auto& ended,

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/pipe.hpp"
 #include "base/text.hpp"
+#include "viewer/ssh_source.hpp"
 
 namespace framewire {
 
@@ -19,6 +20,8 @@ constexpr std::int64_t shortest_delay_ns = ns_per_s;
 constexpr std::int64_t longest_delay_ns = 30 * ns_per_s;
 /// From SIGTERM to SIGKILL.
 constexpr std::int64_t sender_stop_timeout_ns = 2 * ns_per_s;
+/// After so long the user is told that ssh has not led to a sender; there may be good reasons.
+constexpr std::int64_t ssh_silence_ns = 10 * ns_per_s;
 constexpr std::size_t longest_sender_line = 1024;
 constexpr std::string_view error_mark = "framewire-send: ";
 constexpr std::string_view warning_mark = "framewire-send: warning: ";
@@ -30,24 +33,41 @@ std::int64_t RestartDelay::next_ns(std::int64_t ran_ns) noexcept {
   return next_ns_;
 }
 
-SenderProcess::SenderProcess(std::string program, LocalSource source, const Clock& clock, Log& log)
-    : program_(std::move(program)), source_(std::move(source)), clock_(clock), log_(log, source_.source) {}
+SenderProcess::SenderProcess(std::string program, LocalSource source, const Clock& clock, Log& log, SshOptions ssh)
+    : program_(std::move(program)),
+      source_(std::move(source)),
+      clock_(clock),
+      log_(log, name_of(source_)),
+      ssh_options_(std::move(ssh)) {}
 
-void SenderProcess::start(std::uint16_t port) {
+void SenderProcess::start(const SenderStart& how) {
   unfinished_.clear();
   last_error_.clear();
   last_line_.clear();
   started_ns_ = clock_.now_ns();
+  must_work_ = how.must_work;
   try {
-    PipeEnds error = make_pipe();
-    set_non_blocking(error.reads.get(), true);
-    child_ = ChildProcess::start(sender_command(program_, source_, port), {.error = error.writes.get()}, true, {},
-                                 source_.folder);
-    output_ = std::move(error.reads);
+    launch(how);
     state_ = State::running;
   } catch (const Error& error) {
-    fail(error.what(), State::failed);
+    exit_status_ = error.status();
+    fail(error.what(), must_work_ ? State::refused : State::failed);
   }
+}
+
+void SenderProcess::launch(const SenderStart& how) {
+  PipeEnds error = make_pipe();
+  set_non_blocking(error.reads.get(), true);
+  if (source_.host) {
+    ssh_fault_.clear();
+    has_noted_silence_ = false;
+    ssh_.emplace(source_, ssh_options_, how.rendezvous);
+    child_ = ssh_->start(error.writes.get());
+  } else {
+    child_ = ChildProcess::start(sender_command(program_, source_, how.port), {.error = error.writes.get()}, true, {},
+                                 source_.folder);
+  }
+  output_ = std::move(error.reads);
 }
 
 void SenderProcess::follow() {
@@ -59,6 +79,7 @@ void SenderProcess::follow() {
   }
   ChildExit ending;
   const bool has_ended = child_.has_ended(ending);  // before the rest of its output is read
+  follow_ssh();
   read_output();
   if (has_ended) {
     take_end(ending);
@@ -67,7 +88,11 @@ void SenderProcess::follow() {
 
 void SenderProcess::stop() {
   if (child_.is_running() && !is_stopping_) {
-    child_.signal(SIGTERM);
+    if (ssh_ && ssh_->has_answered()) {
+      ssh_->close();  // a signal would only end ssh
+    } else {
+      child_.signal(SIGTERM);
+    }
     kill_at_ns_ = clock_.now_ns() + sender_stop_timeout_ns;
   } else if (!child_.is_running()) {
     state_ = State::ended;
@@ -76,6 +101,24 @@ void SenderProcess::stop() {
 }
 
 // ---- What it says ----
+
+void SenderProcess::follow_ssh() {
+  if (!ssh_) {
+    return;
+  }
+  try {
+    ssh_->follow();
+  } catch (const Error& error) {
+    if (ssh_fault_.empty()) {
+      ssh_fault_ = error.what();
+      child_.signal(SIGTERM);
+    }
+  }
+  if (!ssh_->has_answered() && !has_noted_silence_ && clock_.now_ns() - started_ns_ > ssh_silence_ns) {
+    has_noted_silence_ = true;
+    log_.info("nothing is heard of framewire-send there so far; ssh may be waiting for an answer or for the network");
+  }
+}
 
 /// Reads a pipe's content at most, so that a program that says very much does not hold the viewer.
 void SenderProcess::read_output() {
@@ -100,11 +143,15 @@ void SenderProcess::read_output() {
 }
 
 void SenderProcess::take_line(std::string_view line) {
+  while (line.ends_with('\r')) {  // ssh's lines end so
+    line.remove_suffix(1);
+  }
   if (line.empty()) {
     return;
   }
   last_line_ = printable(line, longest_sender_line);
-  log_.detail(last_line_);
+  // ssh's own words are for the user, who may have to answer.
+  log_.line(ssh_ && !ssh_->has_answered() ? LogLevel::info : LogLevel::detail, last_line_);
   if (line.starts_with(error_mark) && !line.starts_with(warning_mark)) {
     last_error_ = printable(line.substr(error_mark.size()), longest_sender_line);
   }
@@ -116,7 +163,15 @@ void SenderProcess::take_end(const ChildExit& ending) {
   take_line(std::exchange(unfinished_, {}));
   output_.reset();
   kill_at_ns_ = INT64_MAX;
-  if (is_stopping_ || (ending.signal == 0 && ending.status == 0)) {
+  if (ssh_) {
+    ssh_->ended();
+  }
+  if (is_stopping_) {
+    state_ = State::ended;
+  } else if (const auto failure = ssh_failure(ending)) {
+    exit_status_ = ExitStatus::failed;
+    fail(failure->reason, failure->is_final ? State::refused : State::failed);
+  } else if (ending.signal == 0 && ending.status == 0) {
     state_ = State::ended;
   } else if (ending.signal != 0) {
     fail("framewire-send was ended by " + signal_text(ending.signal), State::failed);
@@ -125,8 +180,25 @@ void SenderProcess::take_end(const ChildExit& ending) {
                                : !last_line_.empty()
                                    ? last_line_
                                    : "framewire-send ended with status " + std::to_string(ending.status);
-    fail(reason, ending.status == static_cast<int>(ExitStatus::usage) ? State::refused : State::failed);
+    const bool is_usage = ending.status == static_cast<int>(ExitStatus::usage);
+    exit_status_ = is_usage ? ExitStatus::usage : ExitStatus::failed;
+    fail(reason, is_usage || gives_up() ? State::refused : State::failed);
   }
+}
+
+/// Of a sender on another host, unless that sender itself has ended, and said why.
+std::optional<SshFailure> SenderProcess::ssh_failure(const ChildExit& ending) const {
+  if (!ssh_) {
+    return std::nullopt;
+  }
+  if (!ssh_fault_.empty()) {
+    return SshFailure{.reason = ssh_fault_, .is_final = true};
+  }
+  auto failure = ssh_->failure(ending, last_line_);
+  if (failure) {
+    failure->is_final |= gives_up();
+  }
+  return failure;
 }
 
 /// Says the same reason only once as a warning.
@@ -134,7 +206,8 @@ void SenderProcess::fail(const std::string& reason, State state) {
   state_ = state;
   due_ns_ = clock_.now_ns() + delay_.next_ns(clock_.now_ns() - started_ns_);
   const bool is_said = std::exchange(reason_, reason) == reason;
-  log_.line(is_said ? LogLevel::detail : LogLevel::warning,
+  const LogLevel level = state == State::refused && source_.host ? LogLevel::error : LogLevel::warning;
+  log_.line(is_said ? LogLevel::detail : level,
             state == State::failed ? reason + " (the viewer starts it again)" : reason);
 }
 

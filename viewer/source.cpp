@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/address.hpp"
+#include "viewer/ssh_source.hpp"
 
 namespace framewire {
 
@@ -37,6 +38,9 @@ ViewedSource source_of_stream(const ViewedSource& sender, const std::string& str
 }
 
 ViewedSource parse_source(const std::string& text, SubscriberOptions session, std::string_view what) {
+  if (is_ssh_source(text)) {
+    return source_of(parse_ssh_source(text, what), session);
+  }
   ViewedSource source{.subscriber = std::move(session), .peer_text = {}};
   const auto slash = text.find('/');
   if (slash != std::string::npos) {

@@ -49,6 +49,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       wanted_stream_(source.subscriber.stream),
+      rendezvous_(source.rendezvous),
       quality_(quality),
       clock_(clock),
       log_(log, peer_text_, shows_name),
@@ -58,7 +59,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
       queue_(statistics_, frame_selection(options, options.session.delivery),
              {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
   newest_.peer_text = peer_text_;
-  newest_.is_local = source.local.has_value();
+  newest_.is_local = source.local && !source.local->host;
   if (sync != nullptr) {
     queue_.synchronise(*sync);
   }
@@ -187,7 +188,7 @@ void ViewedStream::follow_status() {
 void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberStatus& now) {
   // dial() has said so while it waited. Any other reason is repeated, for those who read only the last line.
   const bool was_said = before.state == SubscriberState::waiting && before.message == now.message &&
-                        now.message.starts_with("nothing listens");
+                        (now.message.starts_with("nothing listens") || now.message.starts_with("waiting for"));
   switch (now.state) {
     case SubscriberState::waiting:
       log_.line(newest_.is_local ? LogLevel::detail : LogLevel::info, now.message);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -86,6 +87,8 @@ class ViewedStream {
   [[nodiscard]] SubscriberStatus status() const { return subscriber_.status(); }
   /// Where it awaits its sender; 0 if it dials. Constant.
   [[nodiscard]] std::uint16_t port() const noexcept { return subscriber_.port(); }
+  /// With its sender, if the viewer starts that on another host; else null. Constant.
+  [[nodiscard]] const std::shared_ptr<Rendezvous>& rendezvous() const noexcept { return rendezvous_; }
   /// Changes with facts(); cheap enough to compare for each frame.
   [[nodiscard]] std::uint64_t facts_version() const noexcept { return facts_version_.load(); }
   [[nodiscard]] SubscriberCounts counts() const { return subscriber_.counts(); }
@@ -125,6 +128,7 @@ class ViewedStream {
   const ViewerOptions& options_;
   const std::string peer_text_;
   const std::string wanted_stream_;  // empty: the sender's first
+  const std::shared_ptr<Rendezvous> rendezvous_;
   const Quality quality_;
   const Clock& clock_;
   PrefixedLog log_;

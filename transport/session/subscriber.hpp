@@ -16,6 +16,7 @@
 #include "frame/frame_layout.hpp"
 #include "input/events.hpp"
 #include "memory/fence.hpp"
+#include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
 #include "transport/render_requests.hpp"
@@ -67,6 +68,14 @@ using ServeClient = std::function<void(AuthenticatedChannel& client, SessionAcce
 /// attempt. Runs on the subscriber's thread.
 using BeforeHello = std::function<void(MessageChannel& channel)>;
 
+/// Finds the sender of a viewer that dials, for each attempt anew.
+struct SenderFinder {
+  std::string whom;  // it waits for: "the sender that ssh starts on box"
+  /// Where the sender listens now. Throws Error (lost_peer) while that is not known, or at `stop`. Runs on the
+  /// subscriber's thread.
+  std::function<HostPort(const StopWait& stop)> find;
+};
+
 /// Who reads the wire of a link whose frames do not arrive by themselves (tcp).
 enum class Driver {
   subscriber,  // the subscriber's thread, also while the program does something else
@@ -76,8 +85,9 @@ enum class Driver {
 
 struct SubscriberOptions {
   EndpointOptions endpoint;
-  std::string stream;                // the stream's name; empty: the sender's first stream
-  std::optional<Delivery> delivery;  // to ask for a weaker mode than the stream's default
+  std::optional<SenderFinder> finder{};  // instead of endpoint.dial and endpoint.listen
+  std::string stream;                    // the stream's name; empty: the sender's first stream
+  std::optional<Delivery> delivery;      // to ask for a weaker mode than the stream's default
   // Kinds of memory, best first, besides host memory, in which the program takes frames. They outlive the subscriber
   // and its frames. Over `local` a frame then lies where the sender put it, over rdma in a ring of the first kind.
   std::vector<const MemoryKind*> memory{};

@@ -86,7 +86,9 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   }
   require_link_where_asked(options_.endpoint);
   poller_ = make_poller({program_event_.get()});
-  if (options_.endpoint.dial) {
+  if (options_.finder) {
+    report_waiting_for(options_.finder->whom);
+  } else if (options_.endpoint.dial) {
     report_waiting_for(format_host_port(*options_.endpoint.dial));
   } else {
     acceptor_ = std::make_unique<SessionAcceptor>(
@@ -172,7 +174,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::establish_session() {
   if (acceptor_) {
     return accept_session();
   }
-  const HostPort& to = *options_.endpoint.dial;
+  const HostPort to = options_.finder ? options_.finder->find({.fd = stop_event_.get()}) : *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
   DialledSocket dialled = dial(to, connecting_since_ns_ + dial_timeout_ns, DialMode::any, {.fd = stop_event_.get()},
                                preferences_.parameters.type_of_service);
