@@ -15,7 +15,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t answer_timeout_ns = 5 * ns_per_s;
+constexpr std::int64_t host_name_timeout_ns = 5 * ns_per_s;
 
 std::vector<std::string> with_user_options(const SshOptions& options) {
   std::vector<std::string> words{"ssh"};
@@ -88,7 +88,7 @@ bool is_ssh_host(std::string_view host) noexcept {
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {
   std::vector<std::string> words = with_user_options(options);
   words.insert(words.end(), {"-G", "-T", "--", host});
-  std::istringstream lines(output_of(words, interruption, monotonic_ns() + answer_timeout_ns));
+  std::istringstream lines(output_of(words, interruption, monotonic_ns() + host_name_timeout_ns));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("hostname ")) {
       return line.substr(9);

@@ -63,6 +63,9 @@ SubscriberOptions remote_session(const SubscriberOptions& session, const std::sh
   remote.endpoint.insecure = false;
   remote.endpoint.one_time_key = rendezvous->key();
   remote.stream.clear();
+  if (remote.retry_ns == 0) {
+    remote.retry_ns = -1;  // ssh needs its time
+  }
   remote.finder = {.whom = rendezvous->whom(),
                    .find = [rendezvous](const StopWait& stop) { return rendezvous->find(stop); }};
   return remote;

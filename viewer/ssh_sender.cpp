@@ -96,7 +96,7 @@ SshFailure SshSender::failure_to_start(const ChildExit& ending, const std::strin
   }
   if (ending.status == not_found_status || ending.status == csh_not_found_status) {
     return {.reason = "framewire-send was not found on " + host +
-                      "; install framewire-frames there, or give its path by --send-path (" + said + ")",
+                      "; install framewire there, or give its path by --send-path (" + said + ")",
             .is_final = true};
   }
   return {.reason = "ssh " + host + " ended with status " + std::to_string(ending.status) +

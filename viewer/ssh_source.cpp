@@ -96,11 +96,11 @@ std::vector<std::string> read_ssh_options(std::string_view query, const SshUrl& 
     const std::string_view option = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), option.size() + 1));
     const std::size_t equals = option.find('=');
-    std::string name = url.decoded(option.substr(0, equals));
-    std::ranges::replace(name, '_', '-');
-    if (name.empty()) {
+    if (option.empty()) {
       continue;  // "?a&&b"
     }
+    std::string name = url.decoded(option.substr(0, equals));
+    std::ranges::replace(name, '_', '-');
     words.push_back("--" + name);
     if (equals != std::string_view::npos) {
       words.back() += "=" + url.decoded(option.substr(equals + 1));
@@ -151,8 +151,8 @@ std::string name_of(const LocalSource& source) {
   const SshHost& host = *source.host;
   const std::size_t name = host.name.rfind('@') + 1;  // 0 without a user
   const bool is_ipv6 = host.name.find(':', name) != std::string::npos;
-  return std::string(ssh_scheme) + host.name.substr(0, name) + (is_ipv6 ? "[" : "") + host.name.substr(name) +
-         (is_ipv6 ? "]" : "") + (host.port ? ":" + std::to_string(*host.port) : "") + "/" + source.source;
+  return printable(std::string(ssh_scheme) + host.name.substr(0, name) + (is_ipv6 ? "[" : "") + host.name.substr(name) +
+                   (is_ipv6 ? "]" : "") + (host.port ? ":" + std::to_string(*host.port) : "") + "/" + source.source);
 }
 
 }  // namespace framewire

@@ -14,7 +14,8 @@ bool is_ssh_source(std::string_view text) noexcept;
 /// their dashes: "size=64x36&loop". Throws Error (usage) that calls the text `what`.
 LocalSource parse_ssh_source(const std::string& text, std::string_view what);
 
-/// How messages call it: "ssh://me@box:2222/gl:orbit". Of a source of this machine: as framewire-send takes it.
+/// How messages call it: "ssh://me@box:2222/gl:orbit". Printable. Of a
+/// source of this machine: as framewire-send takes it.
 std::string name_of(const LocalSource& source);
 
 }  // namespace framewire

@@ -2,14 +2,14 @@
 
 All hosts are this machine: a private sshd on loopback.
 """
+import contextlib
 import os
 import pathlib
+import pty
 import re
 import signal
 import socket
-import subprocess
 import tempfile
-import threading
 import unittest
 import uuid
 
@@ -84,7 +84,7 @@ class ViewSsh(SshTest):
         viewer = self.view_by_ssh("ssh://host1/red.png", "--transport", "tcp", "--encrypt", "--screenshot", "now.png")
         self.ends(viewer)
         self.assertEqual(viewer.complaints(), [])
-        self.assertRegex(viewer.text, "transport=tcp .*auth=psk control=tls1.3 data=tls1.3")
+        self.assertRegex(viewer.text, "transport=tcp .*auth=psk control=tls1.3 frames=tls")
         self.assertTrue(is_near(pictures.read_png(self.file("now.png")).at(0.5, 0.5), RED))
         self.wait_no_sender()
 
@@ -197,6 +197,40 @@ class ViewSsh(SshTest):
         viewer.interrupt()
         self.ends(viewer)
         self.wait_no_sender()
+
+    # ---- Questions ----
+
+    def test_a_question_on_the_terminal(self):
+        """ssh asks there about a host's key, and the frames come once the user has answered."""
+        command = [harness.BIN / "framewire-view", "-F", self.sshd.client_config, "-o", "StrictHostKeyChecking=ask", "-o",
+                   "BatchMode=no", "-o", f"UserKnownHostsFile={self.file('known_hosts')}", PATTERN, "--headless",
+                   "--frames", "1"]
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(command[0], [str(word) for word in command], self.environment())
+        self.addCleanup(self.end_terminal, pid, terminal)
+        said = b""
+        while b"(yes/no" not in said:
+            said += os.read(terminal, 4096)
+        os.write(terminal, b"yes\n")
+        with contextlib.suppress(OSError):  # EIO: it has ended
+            while some := os.read(terminal, 4096):
+                said += some
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), harness.OK, said.decode())
+        self.assertIn(b"transport=local", said)
+
+    def end_terminal(self, pid: int, terminal: int):
+        os.close(terminal)
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # it has ended
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def test_nobody_can_answer(self):
+        """Without a terminal ssh does not wait for an answer."""
+        viewer = self.view_by_ssh("-o", "StrictHostKeyChecking=ask", "-o", "BatchMode=no", "-o",
+                                  f"UserKnownHostsFile={self.file('known_hosts')}", PATTERN)
+        self.fails_with(viewer, "ssh does not reach host1: Host key verification failed")
 
     # ---- What fails ----
 

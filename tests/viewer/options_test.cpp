@@ -168,6 +168,22 @@ TEST(Options, DrawScenesThemselvesThatAreMergedByDepth) {
   expect_refusal({"--layout", "depth", "a", "--blend", "add"}, {"--blend", "overlay"});
 }
 
+TEST(Options, StartSendersBySsh) {
+  const ViewerOptions options = parse(
+      {"ssh://big/gl:orbit?fps=30", "box", "-F", "config", "-o", "User=me", "-o", "Port=2", "--send-path", "~/send"});
+  ASSERT_EQ(options.sources.size(), 2U);
+  EXPECT_EQ(options.sources[0].peer_text, "ssh://big/gl:orbit");
+  EXPECT_EQ(options.sources[0].local->options, std::vector<std::string>{"--fps=30"});
+  EXPECT_FALSE(options.sources[1].local);
+  EXPECT_EQ(options.ssh.config_file, "config");
+  EXPECT_EQ(options.ssh.options, (std::vector<std::string>{"User=me", "Port=2"}));
+  EXPECT_EQ(options.ssh.remote_program, "~/send");
+  expect_refusal({"-o", "film.y4m", "box"}, {"-o", "ssh://", "--output"});
+  expect_refusal({"--send-path", "x"}, {"--send-path", "ssh://"});
+  expect_refusal({"ssh://big"}, {"HOST", "ssh://big", "names no source"});
+  expect_refusal({"--layer", "ssh://big/gl:orbit"}, {"--layer", "ssh://big/gl:orbit", "HOST"});
+}
+
 TEST(Options, ListenInsteadOfDialling) {
   const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
   EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.dial.has_value());

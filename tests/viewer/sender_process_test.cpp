@@ -27,7 +27,7 @@ class SenderProcessTest : public testing::Test {
     std::ofstream(folder_.file("send")) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(folder_.file("send"), std::filesystem::perms::owner_all);
     sender_.emplace(folder_.file("send"), std::move(source), clock_, log_);
-    sender_->start(4711);
+    sender_->start({.port = 4711});
     return *sender_;
   }
 
@@ -120,7 +120,7 @@ TEST_F(SenderProcessTest, IsNotStartedAgainIfItsOptionsAreWrong) {
 
 TEST_F(SenderProcessTest, ThatCannotBeStartedIsTriedAgain) {
   sender_.emplace(folder_.file("none"), LocalSource{.source = "film.mkv"}, clock_, log_);
-  sender_->start(4711);
+  sender_->start({.port = 4711});
   EXPECT_EQ(sender_->state(), SenderProcess::State::failed);
   EXPECT_TRUE(has_said("none: No such file or directory")) << log_.text();
   clock_.advance_to_ns(ns_per_s);
