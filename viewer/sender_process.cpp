@@ -166,12 +166,10 @@ void SenderProcess::take_end(const ChildExit& ending) {
   if (ssh_) {
     ssh_->ended();
   }
-  if (is_stopping_) {
-    state_ = State::ended;
-  } else if (const auto failure = ssh_failure(ending)) {
+  if (const auto failure = ssh_failure(ending)) {
     exit_status_ = ExitStatus::failed;
     fail(failure->reason, failure->is_final ? State::refused : State::failed);
-  } else if (ending.signal == 0 && ending.status == 0) {
+  } else if (is_stopping_ || (ending.signal == 0 && ending.status == 0)) {
     state_ = State::ended;
   } else if (ending.signal != 0) {
     fail("framewire-send was ended by " + signal_text(ending.signal), State::failed);
@@ -188,7 +186,7 @@ void SenderProcess::take_end(const ChildExit& ending) {
 
 /// Of a sender on another host, unless that sender itself has ended, and said why.
 std::optional<SshFailure> SenderProcess::ssh_failure(const ChildExit& ending) const {
-  if (!ssh_) {
+  if (!ssh_ || is_stopping_) {
     return std::nullopt;
   }
   if (!ssh_fault_.empty()) {

@@ -35,8 +35,8 @@ std::vector<std::string> command_line_of(const LocalSource& source) {
 
 }  // namespace
 
-SshSender::SshSender(const LocalSource& source, SshOptions ssh, std::shared_ptr<Rendezvous> rendezvous)
-    : source_(source), ssh_(std::move(ssh)), rendezvous_(std::move(rendezvous)) {
+SshSender::SshSender(LocalSource source, SshOptions ssh, std::shared_ptr<Rendezvous> rendezvous)
+    : source_(std::move(source)), ssh_(std::move(ssh)), rendezvous_(std::move(rendezvous)) {
   ssh_.port = source_.host->port;
   if (ssh_.remote_program.empty()) {
     ssh_.remote_program = "framewire-send";

@@ -26,7 +26,7 @@ struct SshFailure {
 class SshSender {
  public:
   /// `ssh` has the user's options; the host's port is added.
-  SshSender(const LocalSource& source, SshOptions ssh, std::shared_ptr<Rendezvous> rendezvous);
+  SshSender(LocalSource source, SshOptions ssh, std::shared_ptr<Rendezvous> rendezvous);
 
   /// Runs ssh, in the viewer's process group: ssh may ask for a password on the terminal. `error` becomes its standard
   /// error. Throws Error.

@@ -166,8 +166,9 @@ class ViewSsh(SshTest):
     def test_ssh_or_its_session_is_killed(self):
         """The sender ends, and the viewer starts another one."""
         viewer = self.view_by_ssh(PATTERN, "--verbose")
+        before = 0
         for kill in (self.ssh_of, lambda _: self.sshd_session()):
-            self.wait_frames(viewer, after=len(viewer.lines) if kill != self.ssh_of else 0)
+            self.wait_frames(viewer, after=before)
             sender = self.wait_sender()
             before = len(viewer.lines)
             os.kill(kill(viewer), signal.SIGKILL)
@@ -202,9 +203,9 @@ class ViewSsh(SshTest):
 
     def test_a_question_on_the_terminal(self):
         """ssh asks there about a host's key, and the frames come once the user has answered."""
-        command = [harness.BIN / "framewire-view", "-F", self.sshd.client_config, "-o", "StrictHostKeyChecking=ask", "-o",
-                   "BatchMode=no", "-o", f"UserKnownHostsFile={self.file('known_hosts')}", PATTERN, "--headless",
-                   "--frames", "1"]
+        command = [harness.BIN / "framewire-view", "-F", self.sshd.client_config, "-o", "StrictHostKeyChecking=ask",
+                   "-o", "BatchMode=no", "-o", f"UserKnownHostsFile={self.file('known_hosts')}", PATTERN,
+                   "--headless", "--frames", "1"]
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(command[0], [str(word) for word in command], self.environment())
