@@ -3,6 +3,7 @@
 All hosts are this machine: a private sshd on loopback.
 """
 import contextlib
+import json
 import os
 import pathlib
 import pty
@@ -21,7 +22,7 @@ from local_layers_test import BLUE, GREEN, RED, is_alive, is_near, png
 from pipelines import of_process, processes_with
 
 PATTERN = "ssh://host1/pattern?size=64x36&fps=20"
-SILENT_S = 15 * harness.TIMEOUT_SCALE  # longer than sender and viewer take to notice a silent host
+SILENT_S = 20 * harness.TIMEOUT_SCALE  # longer than sender and viewer take to notice a silent host
 
 
 class SshTest(harness.EndToEnd):
@@ -310,6 +311,34 @@ class ViewSsh(SshTest):
         self.ends(viewer)
 
 
+class SenderOfAViewer(harness.EndToEnd):
+    """framewire-send --started-by-viewer, without ssh."""
+
+    def run_with(self, given: bytes) -> harness.Program:
+        """Its standard input ends at once if nothing is given; else it stays open."""
+        reads, writes = os.pipe()
+        with open(reads, "rb") as plan, open(writes, "wb") as viewer, self.file("output").open("wb") as output:
+            viewer.write(given)
+            viewer.flush()
+            if not given:
+                viewer.close()
+            return self.run_to_end(harness.BIN / "framewire-send", "--started-by-viewer", stdin=plan, stdout=output)
+
+    def test_a_viewer_that_leaves_at_once(self):
+        sender = self.run_with(b"")
+        self.assertEqual(sender.wait_end(), harness.OK, sender.text)
+        self.assertEqual(sender.text, "")
+        self.assertEqual(json.loads(self.file("output").read_text())["type"], "hello")
+
+    def test_what_is_no_plan(self):
+        for given in (b"noise\n", b'{"type":"hello"}\n', b'{"type":"plan","protocol":9}\n',
+                      b'{"type":"plan","protocol":1,"words":["zz"],"key":""}\n'):
+            with self.subTest(given):
+                sender = self.run_with(given)
+                self.assertEqual(sender.wait_end(), harness.FAILED, sender.text)
+                self.assertEqual(len(sender.complaints()), 1, sender.text)
+
+
 @unittest.skipUnless(not private_sshd.MISSING and os.getuid() == 0 and machines.are_possible(),
                      "an sshd in a network namespace of its own needs root")
 class ViewSshMachines(machines.TwoMachines, SshTest):
@@ -329,10 +358,11 @@ class ViewSshMachines(machines.TwoMachines, SshTest):
                 viewer.wait_line("transport=tcp .*auth=psk control=tls1.3")
                 self.wait_frames(viewer)
                 self.wait_sender()
-                self.on(silent, "nft", "add table inet fw; add chain inet fw input "
-                        "{ type filter hook input priority 0; policy drop; }")
-                self.wait_no_sender(3 * SILENT_S)
-                viewer.wait_line("warning: .*: the connection to host1.* is gone", 3 * SILENT_S)
+                self.on(silent, "nft", "add table inet fw; " + "; ".join(
+                    f"add chain inet fw {way} {{ type filter hook {way} priority 0; policy drop; }}"
+                    for way in ("input", "output")))
+                self.wait_no_sender(SILENT_S)
+                viewer.wait_line("warning: .*: the connection to host1.* is gone", SILENT_S)
                 viewer.interrupt()
                 self.ends(viewer, harness.FAILED)
                 self.on(silent, "nft", "delete", "table", "inet", "fw")
