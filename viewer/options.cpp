@@ -463,10 +463,7 @@ ViewerOptions read(const RawOptions& raw) {
   options.common = parse_run_options(raw.common);
   read_session(raw, options.session);
   read_scene_options(raw, options);
-  const bool may_use_ssh = options.scene_file || std::ranges::any_of(options.sources, [](const ViewedSource& source) {
-                             return source.rendezvous != nullptr;
-                           });
-  options.ssh = parse_ssh_options(raw.ssh, may_use_ssh);
+  options.ssh = parse_ssh_options(raw.ssh, options.sources, options.scene_file.has_value());
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);
   read_pacing(raw, options);

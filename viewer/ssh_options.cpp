@@ -1,6 +1,7 @@
 #include "viewer/ssh_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/error.hpp"
 
@@ -16,12 +17,13 @@ void add_ssh_options(CLI::App& app, RawSshOptions& raw) {
       ->type_name("PROGRAM");
 }
 
-SshOptions parse_ssh_options(const RawSshOptions& raw, bool may_use_ssh) {
+SshOptions parse_ssh_options(const RawSshOptions& raw, std::span<const ViewedSource> sources, bool has_scene_file) {
+  const auto is_by_ssh = [](const ViewedSource& source) { return source.rendezvous != nullptr; };
   const char* option = !raw.config_file.empty() ? "-F"
                        : !raw.options.empty()   ? "-o"
                        : !raw.send_path.empty() ? "--send-path"
                                                 : nullptr;
-  if (option != nullptr && !may_use_ssh) {
+  if (option != nullptr && !has_scene_file && std::ranges::none_of(sources, is_by_ssh)) {
     throw Error::usage(std::string(option) + " is for sources that begin with ssh://, and no HOST does" +
                        (raw.options.empty() ? "" : "; frames are recorded by --output"));
   }

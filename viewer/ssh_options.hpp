@@ -1,10 +1,12 @@
 // The viewer's options for sources that begin with ssh://, as rdpipe has them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ssh/ssh_command.hpp"
+#include "viewer/source.hpp"
 
 namespace CLI {
 class App;
@@ -21,7 +23,8 @@ struct RawSshOptions {
 
 void add_ssh_options(CLI::App& app, RawSshOptions& raw);
 
-/// `may_use_ssh`: some source begins so, or may do so later. Throws Error (usage) for options that mean nothing.
-SshOptions parse_ssh_options(const RawSshOptions& raw, bool may_use_ssh);
+/// Throws Error (usage) for options that mean nothing: no source begins with ssh://, and none will, since the sources
+/// are not those of a scene's file, which may change.
+SshOptions parse_ssh_options(const RawSshOptions& raw, std::span<const ViewedSource> sources, bool has_scene_file);
 
 }  // namespace framewire

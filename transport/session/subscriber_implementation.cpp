@@ -86,10 +86,8 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   }
   require_link_where_asked(options_.endpoint);
   poller_ = make_poller({program_event_.get()});
-  if (options_.finder) {
-    report_waiting_for(options_.finder->whom);
-  } else if (options_.endpoint.dial) {
-    report_waiting_for(format_host_port(*options_.endpoint.dial));
+  if (options_.finder || options_.endpoint.dial) {
+    report_waiting_for(options_.finder ? options_.finder->whom : format_host_port(*options_.endpoint.dial));
   } else {
     acceptor_ = std::make_unique<SessionAcceptor>(
         listening_of(options_.endpoint, authenticate_), link_listening_of(options_.endpoint), authenticate_,
