@@ -132,7 +132,7 @@ bool InputForwarder::follow_stream(SeenPicture& picture) {
 void InputForwarder::say_refusal(const ViewedStream& stream, const SubscriberStatus& status) {
   Refusal refusal{.stream = &stream,
                   .session = status.session_number,
-                  .text = stream.peer_text() + " takes no input: " + printable(status.input_refusal)};
+                  .text = stream.peer_text() + ": " + printable(status.input_refusal)};
   if (std::ranges::find(refusals_, refusal) != refusals_.end()) {
     return;
   }
@@ -182,10 +182,9 @@ void InputForwarder::follow_focus() {
     return;
   }
   const std::string key(options_.host_key.name);
-  surface_.set_title_note(stream->peer_text() + " has the input; " + key + " releases it");
-  say({.stream = stream,
-       .text = stream->peer_text() + " has the input. " + key + " releases it" +
-               (mode.locks_pointer ? ", " + key + "+L the pointer alone." : ".")});
+  const std::string text = stream->peer_text() + " has the input; " + key + " releases it";
+  surface_.set_title_note(text);
+  say({.stream = stream, .text = text + (mode.locks_pointer ? ", " + key + "+L the pointer alone" : "")});
 }
 
 }  // namespace framewire

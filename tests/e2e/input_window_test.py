@@ -1,4 +1,4 @@
-"""What the user does in the viewer's window, at the sender: captured by a click, released by the host key, and by any end."""
+"""What the user does in the window, at the sender: captured by a click, released by the host key and by any end."""
 ends a session."""
 import ctypes
 import ctypes.util
@@ -233,7 +233,7 @@ class InputWindow(OnADisplay):
     def test_a_sender_that_takes_no_input_is_named_once(self):
         sender, viewer = self.start_bars("--input")
         self.click(320, 180)
-        viewer.wait_line(f"warning: {sender.address} takes no input: ")
+        viewer.wait_line(f"warning: {sender.address}: this source takes no input: ")
         self.click(320, 180)
         self.press("h")
         self.quit(viewer)
