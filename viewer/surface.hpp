@@ -56,7 +56,7 @@ class Surface {
   /// From now on `listener` gets all that the user does, in wait_events(), with positions in pixels of the surface; and
   /// FocusInput(false) when keys go elsewhere. Where it returns true, SurfaceEvents has nothing of it. Empty: nobody.
   using InputListener = std::function<bool(const InputEvent& event)>;
-  virtual void listen_to_input(InputListener /*listener*/) {}
+  virtual void listen_to_input(const InputListener& /*listener*/) {}
   /// Cheap if that is as before.
   virtual void set_capture(CaptureMode /*mode*/) noexcept {}
   /// Stands behind the title; empty: nothing.

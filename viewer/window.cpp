@@ -23,12 +23,12 @@ namespace {
 /// A covered window, or one on a sleeping screen, may never be presented. After this time drawing goes on.
 constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
 
-/// How often gamepads are read while their input goes to a sender.
-constexpr std::int64_t gamepad_period_ns = 4 * ns_per_ms;
-
 /// The longest sleep of wait_events(). A driver that waits for an answer of the X server may take an event off the
 /// connection that GLFW sleeps on. wake() after each picture tells GLFW; this is for what a driver does in between.
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;
+
+/// The same while a sender waits for the input. It is also how often gamepads are read.
+constexpr std::int64_t longest_sleep_in_capture_ns = ns_per_ms;
 
 std::string glfw_error() {
   const char* text = nullptr;
@@ -434,7 +434,7 @@ Image Window::capture(const std::function<void()>& draw) {
 
 SurfaceEvents Window::wait_events(std::int64_t deadline_ns) noexcept {
   const std::int64_t left_ns =
-      std::min(deadline_ns - monotonic_ns(), has_gamepad() ? gamepad_period_ns : longest_sleep_ns);
+      std::min(deadline_ns - monotonic_ns(), capture_.is_capturing ? longest_sleep_in_capture_ns : longest_sleep_ns);
   if (left_ns > 0) {
     glfwWaitEventsTimeout(static_cast<double>(left_ns) / 1e9);
   } else {

@@ -54,7 +54,7 @@ class Window final : public Surface {
   std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
   void set_pointer(PointerShape shape) noexcept override;
-  void listen_to_input(InputListener listener) override;
+  void listen_to_input(const InputListener& listener) override;
   void set_capture(CaptureMode mode) noexcept override;
   void set_title_note(const std::string& note) noexcept override;
   void wake() noexcept override;
@@ -84,7 +84,6 @@ class Window final : public Surface {
   void offer_text(unsigned int character);
   void offer_wheel(double dx, double dy);
   void offer_gamepads();
-  [[nodiscard]] bool has_gamepad() const noexcept;
   // ----
   struct Pixels {
     double x, y;

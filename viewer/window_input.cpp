@@ -88,8 +88,8 @@ Window& window_of(GLFWwindow* window) noexcept {
 
 }  // namespace
 
-void Window::listen_to_input(InputListener listener) {
-  listener_ = std::move(listener);
+void Window::listen_to_input(const InputListener& listener) {
+  listener_ = listener;
   glfwSetInputMode(window_, GLFW_LOCK_KEY_MODS, listener_ ? GLFW_TRUE : GLFW_FALSE);
 }
 
@@ -185,15 +185,6 @@ void Window::offer_wheel(double dx, double dy) {
     const Pixels at = pixels(pointer_x_, pointer_y_);
     offer({.what = WheelInput{.dx = -dx, .dy = dy, .x = at.x, .y = at.y, .modifiers = held_modifiers(window_)}});
   }
-}
-
-bool Window::has_gamepad() const noexcept {
-  for (int number = GLFW_JOYSTICK_1; capture_.is_capturing && number <= GLFW_JOYSTICK_LAST; ++number) {
-    if (glfwJoystickIsGamepad(number) == GLFW_TRUE) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /// Their states, whether they have changed or not.

@@ -1,12 +1,11 @@
 """What the user does in the window, at the sender: captured by a click, released by the host key and by any end."""
-ends a session."""
 import ctypes
 import ctypes.util
 import json
 import struct
 
 import harness
-from windows import OnADisplay
+from windows import SCREEN, OnADisplay
 
 # USB HID usages of page 7.
 A, L, Q, ESCAPE, TAB, LEFT, LEFT_SHIFT = 0x04, 0x0F, 0x14, 0x29, 0x2B, 0x50, 0xE1
@@ -62,6 +61,11 @@ class InputWindow(OnADisplay):
 
     def title(self) -> str:
         return self.tool("xdotool", "getwindowname", self.window)
+
+    def has_frame(self) -> bool:
+        """The note in the picture comes and goes with it."""
+        red, green, blue = self.screen().at(0.5 / SCREEN[0], 180 / SCREEN[1])
+        return red < 120 and green > 180 and blue > 170
 
     def take_the_keyboard_away(self):
         """As when another window is clicked."""
@@ -125,9 +129,11 @@ class InputWindow(OnADisplay):
         count = self.wait_event(sender, "text", count, text="A")
         count = self.wait_event(sender, "key", count, usage=LEFT_SHIFT, pressed=False, modifiers=0)
         self.assertIn(sender.address + " has the input; right Ctrl releases it", self.title())
+        harness.wait_until(self.has_frame, "the frame around the picture")
         self.press("Control_R")
         count = self.wait_event(sender, "focus", count, focused=False)
         harness.wait_until(lambda: "has the input" not in self.title(), "the usual title")
+        harness.wait_until(lambda: not self.has_frame(), "no frame around the picture")
         self.press("Control_R")
         count = self.wait_event(sender, "focus", count, focused=True)
         self.press("Control_R")
