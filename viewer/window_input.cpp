@@ -195,7 +195,8 @@ void Window::offer_gamepads() {
     GLFWgamepadstate state{};
     if (glfwJoystickIsGamepad(number) == GLFW_TRUE && glfwGetGamepadState(number, &state) == GLFW_TRUE) {
       known_gamepads_ |= bit;
-      std::ranges::copy(state.axes, gamepad.axes.begin());
+      std::ranges::transform(state.axes, gamepad.axes.begin(),
+                             [](float axis) { return std::clamp(axis, -1.0F, 1.0F); });
       for (unsigned int i = 0; i <= GLFW_GAMEPAD_BUTTON_LAST; ++i) {
         gamepad.buttons = static_cast<std::uint16_t>(gamepad.buttons | (state.buttons[i] == GLFW_PRESS ? 1U << i : 0U));
       }
