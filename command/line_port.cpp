@@ -21,7 +21,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t max_unwritten_bytes = 64 * 1024;
+constexpr std::size_t max_unwritten_bytes = std::size_t{64} * 1024;
 
 bool is_socket(int fd) noexcept {
   struct stat status {};
@@ -152,7 +152,7 @@ void LinePort::close() {
 }
 
 void LinePort::read_some() {
-  std::array<char, 16 * 1024> bytes{};
+  std::array<char, 16'384> bytes{};
   const ssize_t count = ::read(descriptors_.reads, bytes.data(), bytes.size());
   if (count > 0) {
     unfinished_.append(bytes.data(), static_cast<std::size_t>(count));

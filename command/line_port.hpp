@@ -28,7 +28,7 @@ PortDescriptors parse_output_port(std::string_view text, std::string_view what);
 /// what it writes is not read, it asks for no more lines.
 class LinePort {
  public:
-  static constexpr std::size_t max_line_bytes = 64 * 1024;
+  static constexpr std::size_t max_line_bytes = std::size_t{64} * 1024;
 
   /// All are called by the port's thread, until stop().
   struct Handlers {

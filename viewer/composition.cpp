@@ -87,6 +87,11 @@ void Composition::show(Scene scene, Selection selection) {
   }
 }
 
+void Composition::show_note(std::size_t layer, std::string text) {
+  noted_layer_ = layer;
+  note_ = layer < scene_.layers.size() ? std::move(text) : std::string();
+}
+
 void Composition::lay_out_for(Size surface) {
   if (laid_out_ != surface || boxes_.size() != scene_.layers.size()) {
     boxes_ = lay_out(scene_, surface);
@@ -99,6 +104,12 @@ PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index,
   return {.layer = stream.layer,
           .how = {.blend = how.blend, .alpha = how.alpha, .opacity = how.opacity},
           .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
+}
+
+PicturePlace Composition::place_of(const ComposedStream& stream, std::size_t index) const noexcept {
+  const bool is_seen = index < boxes_.size() && index < scene_.layers.size() && !scene_.layers[index].is_hidden &&
+                       scene_.layers[index].opacity > 0 && stream.layer->has_picture();
+  return is_seen ? placed(stream, index, stream.layer->frame_size()).at : PicturePlace{};
 }
 
 void Composition::prepare(Size surface, Streams streams, std::size_t index) {
@@ -129,7 +140,7 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || has_status(streams);
+  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || !note_.empty() || has_status(streams);
   if (scene_.layout == Layout::depth) {
     draw_merged(target);
   } else if (is_direct_) {
@@ -212,6 +223,9 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
   if (selection_.is_outlined) {
     draw_selection(surface, streams[selection_.layer]);
   }
+  if (!note_.empty()) {
+    draw_layer_note(surface, streams[noted_layer_]);
+  }
   if (panel_.is_shown()) {
     draw_panel(surface, streams[selection_.layer], now_ns);
   }
@@ -236,6 +250,12 @@ void Composition::draw_selection(Size surface, const ComposedStream& stream) con
       .sample_aspect_ratio = sample_aspect_ratio(*stream.facts)};
   draw_selection_frame(overlay_, outline_of(scene_, selection_.layer, shape, surface),
                        {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? stream.facts->peer_text : ""});
+}
+
+void Composition::draw_layer_note(Size surface, const ComposedStream& stream) const {
+  const PictureRectangle picture = place_of(stream, noted_layer_).visible;
+  draw_selection_frame(overlay_, picture, {});
+  draw_note(overlay_, {.box = whole_of(surface)}, {note_, ""});
 }
 
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,

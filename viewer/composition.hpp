@@ -40,6 +40,8 @@ class Composition {
 
   /// What is drawn from now on. The panel is about the selected layer.
   void show(Scene scene, Selection selection = {});
+  /// Something about a layer, under everything: the layer has a frame. Empty text: nothing.
+  void show_note(std::size_t layer, std::string text);
 
   /// What the surface is like.
   struct Target {
@@ -56,6 +58,9 @@ class Composition {
   void prepare(Size surface, Streams streams, std::size_t index);
   /// Whether the only stream is drawn into the surface's own framebuffer.
   [[nodiscard]] bool draws_directly() const noexcept { return is_direct_; }
+
+  /// Where the picture of a stream was drawn; {} if nothing of it is seen.
+  [[nodiscard]] PicturePlace place_of(const ComposedStream& stream, std::size_t index) const noexcept;
 
   /// The surface's content has changed otherwise.
   void forget_surface() noexcept { has_overlay_ = true; }
@@ -78,6 +83,7 @@ class Composition {
   void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
   void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
   void draw_selection(Size surface, const ComposedStream& stream) const;
+  void draw_layer_note(Size surface, const ComposedStream& stream) const;
   void draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns);
 
   Scene scene_;
@@ -88,6 +94,8 @@ class Composition {
   std::unique_ptr<Compositor> compositor_;
   bool has_overlay_ = true;  // the surface has more than the pictures
   Selection selection_;
+  std::size_t noted_layer_ = 0;
+  std::string note_;  // about it
   Overlay overlay_;
   Panel panel_;
 };

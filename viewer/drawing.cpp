@@ -62,6 +62,7 @@ void Drawing::show(const ShownScene& shown) {
   }
   follow_depth(shown.scene);
   composition_.show(shown.scene, shown.selection);
+  composition_.show_note(shown.noted_layer, shown.note);
   schedule_.request_within(delay_of_new_scene_ns());
 }
 
@@ -387,6 +388,24 @@ void Drawing::draw_picture(bool is_capture) {
                      .merged = depth_ && depth_->picture() ? &*depth_->picture() : nullptr,
                      .painters = &painters_},
                     composed(), clock_.now_ns());
+  if (options_.tells_places && !is_capture) {
+    note_places();
+  }
+}
+
+void Drawing::note_places() {
+  seen_.clear();
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const PicturePlace at = composition_.place_of(composed_[i], i);
+    if (!is_empty(at.visible)) {
+      const auto& [session, epoch] = streams_[i]->epoch();
+      seen_.push_back({.stream = streams_[i]->stream().get(),
+                       .at = at,
+                       .frame = streams_[i]->layer().frame_size(),
+                       .session = session,
+                       .epoch = epoch});
+    }
+  }
 }
 
 /// Of the picture that was drawn last.

@@ -18,6 +18,7 @@
 #include "viewer/refresh_schedule.hpp"
 #include "viewer/report.hpp"
 #include "viewer/scene.hpp"
+#include "viewer/seen_picture.hpp"
 #include "viewer/shown_stream.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
@@ -29,6 +30,8 @@ struct ShownScene {
   Scene scene;
   std::vector<std::shared_ptr<ViewedStream>> streams;
   Selection selection{};
+  std::size_t noted_layer = 0;
+  std::string note{};  // about it; see Composition::show_note()
 };
 
 /// Takes the frames of the streams, uploads, draws and presents them, and releases each once the GPU has read it.
@@ -53,6 +56,9 @@ class Drawing {
   void toggle_panel() noexcept;
   /// From where scenes with depth are seen (Layout::depth).
   void set_camera(const Camera& camera) noexcept;
+
+  /// Where the streams' pictures are, as they were drawn last; with DrawingOptions::tells_places.
+  [[nodiscard]] const SeenPictures& seen() const noexcept { return seen_; }
 
   /// The picture as it is now. Throws Error.
   Image capture();
@@ -98,6 +104,7 @@ class Drawing {
   [[nodiscard]] std::int64_t delay_of_new_scene_ns() const noexcept;
   [[nodiscard]] std::int64_t step_ns() const noexcept;
   [[nodiscard]] Composition::Streams composed();
+  void note_places();
 
   Surface& surface_;
   FrameTimesFile& frame_times_;
@@ -111,6 +118,7 @@ class Drawing {
   Camera camera_;
   Streams streams_;                       // of the scene's layers, in its order
   std::vector<ComposedStream> composed_;  // the same; kept for its memory
+  SeenPictures seen_;
   RedrawSchedule schedule_;
   RefreshSchedule refreshes_;
   std::int64_t refresh_period_ns_ = 0;

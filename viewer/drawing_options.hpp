@@ -11,6 +11,7 @@ namespace framewire {
 struct DrawingOptions {
   std::optional<Quality> quality;        // none: good, if a GPU draws
   bool asks_cadence = false;             // tell the senders when to render
+  bool tells_places = false;             // Drawing::seen()
   bool verify = false;                   // check that no frame changes while it is held
   std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
 };

@@ -47,7 +47,7 @@ inline constexpr std::array scene_key_bindings = {
     SceneKeyBinding{'0', "0", SceneKey::reset, "undo all of this: show the scene as it was given"},
 };
 
-/// What the mouse does, for --help and README.md.
+/// What the mouse, or a key that --host-key may change, does: for --help and README.md.
 struct MouseHelp {
   std::string_view names;
   std::string_view help;
@@ -57,6 +57,10 @@ inline constexpr std::array mouse_help = {
     MouseHelp{"Click", "select a layer; beside all of them: none"},
     MouseHelp{"Drag", "move a layer; at an edge or corner of the selected one: resize it"},
     MouseHelp{"Right drag", "pan, after Z"},
+};
+
+inline constexpr std::array input_help = {
+    MouseHelp{"Right Ctrl", "with --input: release what a click has captured for a sender, or capture it again"},
 };
 
 /// Sets the event of the key with this letter, if there is one.
@@ -89,6 +93,7 @@ inline std::string key_help() {
   std::ranges::for_each(key_bindings, add);
   std::ranges::for_each(scene_key_bindings, add);
   std::ranges::for_each(mouse_help, add);
+  std::ranges::for_each(input_help, add);
   return text;
 }
 

@@ -75,6 +75,7 @@ struct RawOptions {
   bool asks_cadence = false;
   std::string quality;
   std::string refresh;
+  RawInputOptions input;
   bool verify = false;
   bool pulls = false;
 };
@@ -156,6 +157,19 @@ void describe_surface(CLI::App& app, RawOptions& raw) {
       ->type_name("N");
 }
 
+/// What goes back to the sender.
+void describe_input(CLI::App& app, RawOptions& raw) {
+  app.add_flag("--input", raw.input.wants_input,
+               "send keys, pointer, wheel and gamepads to the sender: a click into a picture captures them "
+               "(default: the keys and the mouse are the viewer's)");
+  app.add_option("--host-key", raw.input.host_key,
+                 "with --input: the key that releases what is captured, and captures it again (default right-ctrl)")
+      ->type_name(host_key_words());
+  app.add_flag("--pointer-lock", raw.input.locks_pointer,
+               "with --input: hide and hold the pointer while it is captured, and send how far it is moved; the host "
+               "key and L turn that on and off");
+}
+
 void describe_files(CLI::App& app, RawOptions& raw) {
   app.add_option("--output", raw.output,
                  "record frames: y4m to FILE.y4m or, with -, to standard output; raw frames to any other FILE. y4m "
@@ -202,6 +216,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ssh_options(app, raw.ssh);
   describe_scene(app, raw);
   describe_surface(app, raw);
+  describe_input(app, raw);
   describe_drawing(app, raw);
   describe_files(app, raw);
   add_endpoint_options(app, raw.common);
@@ -466,6 +481,7 @@ ViewerOptions read(const RawOptions& raw) {
   options.ssh = parse_ssh_options(raw.ssh, options.sources, options.scene_file.has_value());
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);
+  options.input = read_input_options(raw.input, raw.is_headless);
   read_pacing(raw, options);
   options.output_file = given(raw.output);
   if (options.output_file && (options.sources.size() > 1 || options.scene_file)) {

@@ -11,6 +11,7 @@
 #include "command/line_port.hpp"
 #include "ssh/ssh_command.hpp"
 #include "transport/session/subscriber.hpp"
+#include "viewer/input_options.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/scene.hpp"
 #include "viewer/source.hpp"
@@ -37,6 +38,7 @@ struct ViewerOptions {
   std::optional<Size> size;  // of the window, or of the headless picture
   bool is_fullscreen = false;
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
+  std::optional<InputOptions> input;       // set: it goes to the sender
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
   std::optional<std::string> frame_times_file;

@@ -60,6 +60,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
                                    .asks_cadence = options_.asks_cadence,
+                                   .tells_places = options_.input.has_value(),
                                    .verify = options_.verify,
                                    .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
                     wake_main);
@@ -67,6 +68,9 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
               name(renderer_->upload_method()));
   if (options_.messages) {
     messages_ = std::make_unique<ViewerMessagePort>(*options_.messages, log_);
+  }
+  if (options_.input) {
+    input_.emplace(*options_.input, *surface_, *renderer_, streams_, clock_, log_);
   }
   try {
     renderer_->set_camera(orbit_.camera());
@@ -87,6 +91,7 @@ Program::~Program() {
 
 /// The drawing thread uses the streams, and the streams wake the drawing thread.
 void Program::release_streams() noexcept {
+  input_.reset();
   for (const auto& stream : streams_) {
     stream->stop();
     stream->queue().abandon();
@@ -97,7 +102,9 @@ void Program::release_streams() noexcept {
 ExitStatus Program::run() {
   try {
     while (!is_over()) {
-      answer(surface_->wait_events(deadline_ns()));
+      const SurfaceEvents events = surface_->wait_events(deadline_ns());
+      follow_input();  // first: the sender waits for it
+      answer(events);
       follow_renderer();
       follow_scene();
       follow_local_layers();
@@ -145,6 +152,9 @@ std::int64_t Program::deadline_ns() const noexcept {
       std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns(), local_layers_.deadline_ns()});
   if (options_.common.max_duration_ns != 0) {
     deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
+  }
+  if (input_) {
+    deadline_ns = std::min(deadline_ns, input_->deadline_ns());
   }
   if (have_all_ended()) {
     deadline_ns = std::min(deadline_ns, clock_.now_ns() + last_frame_poll_ns);
@@ -202,6 +212,19 @@ void Program::answer(const SurfaceEvents& events) {
     renderer_->request_screenshot();
   }
   arrange(events.input);
+}
+
+void Program::follow_input() {
+  if (input_ && input_->follow()) {
+    show_arranged();
+  }
+}
+
+/// Before its goodbye.
+void Program::leave(ViewedStream& stream) {
+  if (input_) {
+    input_->leave(stream);
+  }
 }
 
 void Program::follow_renderer() {
@@ -315,6 +338,9 @@ ExitStatus Program::finish() {
     }
   };
   log_.end_live();
+  if (input_) {
+    input_->leave();
+  }
   release_frames();
   attempt([&] { throw_if_drawing_failed(); });  // of the last frame, perhaps
   say_warning();

@@ -14,6 +14,7 @@
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
 #include "viewer/frame_times_file.hpp"
+#include "viewer/input_forwarder.hpp"
 #include "viewer/local_layers.hpp"
 #include "viewer/message_port.hpp"
 #include "viewer/offered_streams.hpp"
@@ -71,6 +72,8 @@ class Program {
   void close(ViewedStream& stream);
   void follow_local_layers();
   void answer(const SurfaceEvents& events);
+  void follow_input();
+  void leave(ViewedStream& stream);
   void follow_renderer();
   void say_warning();
   void throw_if_drawing_failed();
@@ -113,6 +116,7 @@ class Program {
   bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more
   SceneEditor editor_;             // of the scene that was given; without a window nothing is edited
   OrbitControl orbit_;             // of Layout::depth
+  std::optional<InputForwarder> input_;
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;
   std::int64_t next_scene_poll_ns_ = INT64_MAX;

@@ -138,6 +138,10 @@ bool Program::show(const SceneOfSources& scene) {
 void Program::show_arranged() {
   ShownScene shown{.scene = editor_.scene(), .streams = {}, .selection = editor_.selection()};
   for (const std::size_t index : editor_.order()) {
+    if (input_ && input_->note() && input_->note()->stream == streams_[index].get()) {
+      shown.noted_layer = shown.streams.size();
+      shown.note = input_->note()->text;
+    }
     shown.streams.push_back(streams_[index]);
   }
   renderer_->show(std::move(shown));
@@ -172,7 +176,7 @@ void Program::arrange(const SceneInputs& input) {
       has_changed |= editor_.take(event, {.surface = surface_->size(), .pictures = pictures}, clock_.now_ns());
     }
   }
-  surface_->set_pointer(editor_.pointer());
+  surface_->set_pointer(input_ && input_->is_capturing() ? PointerShape::arrow : editor_.pointer());
   if (has_changed) {
     show_arranged();
   }
@@ -180,6 +184,7 @@ void Program::arrange(const SceneInputs& input) {
 
 /// Ends a stream that is no longer shown. Its sender may be stopped, and its goodbye take a second.
 void Program::retire(std::shared_ptr<ViewedStream> stream, const std::string& why) {
+  leave(*stream);
   stream->stop();
   stream->queue().abandon();
   const ViewerReport last = report({&stream, 1});
@@ -235,6 +240,7 @@ std::shared_ptr<ViewedStream> Program::replace(const std::shared_ptr<ViewedStrea
 /// Its sender waits for that before it ends.
 void Program::close(ViewedStream& stream) {
   const auto place = std::ranges::find(streams_, &stream, &std::shared_ptr<ViewedStream>::get);
+  leave(stream);
   stream.stop();
   auto closing = close_aside(stream, stats_json(report({&*place, 1})));
   retired_.push_back({.stream = *place, .closing = std::move(closing)});

@@ -89,6 +89,16 @@ std::vector<std::string> Renderer::take_warnings() {
   return std::exchange(warnings_, {});
 }
 
+bool Renderer::take_seen(SeenPictures& seen, std::uint64_t& version) const {
+  const std::scoped_lock lock(mutex_);
+  if (version == seen_version_) {
+    return false;
+  }
+  seen = seen_;
+  version = seen_version_;
+  return true;
+}
+
 std::optional<Renderer::Screenshot> Renderer::take_screenshot() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(screenshot_, std::nullopt);
@@ -203,6 +213,7 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
     const std::scoped_lock lock(mutex_);
     set_counts_ = counts;
   }
+  publish_seen(drawing.seen());
   if (const std::vector<std::string> warnings = drawing.take_warnings(); !warnings.empty()) {
     {
       const std::scoped_lock lock(mutex_);
@@ -214,6 +225,19 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
     take_screenshot_of(drawing, &Drawing::capture);
     on_news_();
   }
+}
+
+/// It rarely changes. Only this thread changes seen_.
+void Renderer::publish_seen(const SeenPictures& seen) {
+  if (seen == seen_) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    seen_ = seen;
+    ++seen_version_;
+  }
+  on_news_();
 }
 
 void Renderer::take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)()) {

@@ -68,6 +68,10 @@ class Renderer {
   /// What the user should know about the drawing, once; else empty.
   std::vector<std::string> take_warnings();
 
+  /// Where the streams' pictures are, as they were drawn last, if that is another `version` than the caller's. Returns
+  /// whether it is. With DrawingOptions::tells_places; `on_news` is called when it changes.
+  bool take_seen(SeenPictures& seen, std::uint64_t& version) const;
+
   /// How the last frame was uploaded.
   [[nodiscard]] UploadMethod upload_method() const noexcept { return upload_method_; }
   /// The period of the screen's refreshes, as of the last frame; 0: not known.
@@ -110,6 +114,7 @@ class Renderer {
   void draw(Drawing& drawing, const Requests& requests);
   void take_screenshot_of(Drawing& drawing, Image (Drawing::*capture)());
   void set_phase(Phase phase);
+  void publish_seen(const SeenPictures& seen);
   void fail(const std::exception& error);
   void request(bool Requests::*what);
   Requests take_requests();
@@ -139,6 +144,8 @@ class Renderer {
   std::optional<Failure> failure_;
   std::optional<Screenshot> screenshot_;
   std::vector<std::string> warnings_;
+  SeenPictures seen_;
+  std::uint64_t seen_version_ = 0;
 
   std::thread thread_;
 };

@@ -36,6 +36,8 @@ class ShownStream {
   [[nodiscard]] Layer& layer() noexcept { return layer_; }
   [[nodiscard]] const Layer& layer() const noexcept { return layer_; }
   [[nodiscard]] ComposedStream composed() noexcept;
+  /// Session and epoch of the newest frame that was taken.
+  [[nodiscard]] const std::pair<std::uint64_t, std::uint32_t>& epoch() const noexcept { return epoch_; }
 
   // ---- What it is about ----
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "input/events.hpp"
 #include "viewer/input.hpp"
 #include "viewer/refresh_schedule.hpp"
 
@@ -22,6 +23,13 @@ struct SurfaceEvents {
   bool fullscreen_toggle_requested = false;  // the surface does that itself
   bool needs_redraw = false;                 // resized, uncovered
   SceneInputs input{};                       // for the picture; a surface without a window has none
+};
+
+/// Whether the user's input goes to a sender.
+struct CaptureMode {
+  bool is_capturing = false;   // gamepads are read
+  bool locks_pointer = false;  // it is hidden, and only its ways count
+  bool operator==(const CaptureMode&) const = default;
 };
 
 /// 8-bit RGBA, opaque, top row first.
@@ -44,6 +52,15 @@ class Surface {
 
   /// How the pointer looks from now on, if there is one. Cheap if that is as before.
   virtual void set_pointer(PointerShape /*shape*/) noexcept {}
+
+  /// From now on `listener` gets all that the user does, in wait_events(), with positions in pixels of the surface; and
+  /// FocusInput(false) when keys go elsewhere. Where it returns true, SurfaceEvents has nothing of it. Empty: nobody.
+  using InputListener = std::function<bool(const InputEvent& event)>;
+  virtual void listen_to_input(const InputListener& /*listener*/) {}
+  /// Cheap if that is as before.
+  virtual void set_capture(CaptureMode /*mode*/) noexcept {}
+  /// Stands behind the title; empty: nothing.
+  virtual void set_title_note(const std::string& /*note*/) noexcept {}
 
   // ---- The drawing thread ----
 

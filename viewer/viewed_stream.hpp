@@ -77,6 +77,9 @@ class ViewedStream {
 
   // ---- Any thread ----
 
+  /// What the user does (Subscriber::send_input()).
+  bool send_input(const InputBatch& batch) { return subscriber_.send_input(batch); }
+
   [[nodiscard]] StreamFacts facts() const;
   /// Messages of the programs' own; see Subscriber.
   bool send_message(const std::string& json) noexcept { return subscriber_.send_message(json); }

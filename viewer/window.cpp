@@ -27,6 +27,9 @@ constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
 /// connection that GLFW sleeps on. wake() after each picture tells GLFW; this is for what a driver does in between.
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;
 
+/// The same while a sender waits for the input. It is also how often gamepads are read.
+constexpr std::int64_t longest_sleep_in_capture_ns = ns_per_ms;
+
 std::string glfw_error() {
   const char* text = nullptr;
   glfwGetError(&text);
@@ -225,10 +228,7 @@ void Window::connect_callbacks() noexcept {
   glfwSetKeyCallback(window_, on_key);
   glfwSetMouseButtonCallback(window_, on_button);
   glfwSetCursorPosCallback(window_, on_pointer);
-  glfwSetScrollCallback(window_, [](GLFWwindow* window, double, double notches) {
-    static_cast<Window*>(glfwGetWindowUserPointer(window))
-        ->add_input({.kind = SceneInput::Kind::wheel, .notches = notches});
-  });
+  connect_input_callbacks();
   const auto redraw = [](GLFWwindow* window) {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   };
@@ -247,10 +247,13 @@ void Window::connect_callbacks() noexcept {
 }
 
 void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers) {
+  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+  if (self.offer_key(key, scancode, action, modifiers)) {
+    return;
+  }
   if (action == GLFW_RELEASE || (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) != 0) {
     return;
   }
-  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
   const char letter = letter_of(key, scancode);
   const auto special = special_scene_key(key);
   const auto scene_key = special ? special : scene_key_of(letter);
@@ -262,30 +265,39 @@ void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int m
 }
 
 void Window::on_button(GLFWwindow* window, int button, int action, int modifiers) {
+  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+  if (self.offer_button(button, action, modifiers)) {
+    return;
+  }
   if (button == GLFW_MOUSE_BUTTON_LEFT || button == GLFW_MOUSE_BUTTON_RIGHT) {
-    static_cast<Window*>(glfwGetWindowUserPointer(window))
-        ->add_input({.kind = action == GLFW_PRESS ? SceneInput::Kind::press : SceneInput::Kind::release,
-                     .button = button == GLFW_MOUSE_BUTTON_LEFT ? PointerButton::left : PointerButton::right,
-                     .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
+    self.add_input({.kind = action == GLFW_PRESS ? SceneInput::Kind::press : SceneInput::Kind::release,
+                    .button = button == GLFW_MOUSE_BUTTON_LEFT ? PointerButton::left : PointerButton::right,
+                    .has_shift = (modifiers & GLFW_MOD_SHIFT) != 0});
   }
 }
 
 void Window::on_pointer(GLFWwindow* window, double x, double y) {
   const auto is_down = [window](int key) { return glfwGetKey(window, key) == GLFW_PRESS; };
   Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
-  self.pointer_x_ = x;
-  self.pointer_y_ = y;
+  if (self.offer_pointer(x, y)) {
+    return;
+  }
   self.add_input(
       {.kind = SceneInput::Kind::move, .has_shift = is_down(GLFW_KEY_LEFT_SHIFT) || is_down(GLFW_KEY_RIGHT_SHIFT)});
 }
 
-/// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now. GLFW counts in coordinates of the
-/// screen, which are not always pixels.
-void Window::add_input(SceneInput event) noexcept {
+/// GLFW counts in coordinates of the screen, which are not always pixels.
+Window::Pixels Window::pixels(double x, double y) const noexcept {
   int width = 0, height = 0;
   glfwGetWindowSize(window_, &width, &height);
-  event.x = width > 0 ? pointer_x_ * size().width / width : 0;
-  event.y = height > 0 ? pointer_y_ * size().height / height : 0;
+  return {width > 0 ? x * size().width / width : 0, height > 0 ? y * size().height / height : 0};
+}
+
+/// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now.
+void Window::add_input(SceneInput event) noexcept {
+  const Pixels at = pixels(pointer_x_, pointer_y_);
+  event.x = at.x;
+  event.y = at.y;
   const auto is_down = [this](int button) { return glfwGetMouseButton(window_, button) == GLFW_PRESS; };
   event.is_left_down = is_down(GLFW_MOUSE_BUTTON_LEFT);
   event.is_right_down = is_down(GLFW_MOUSE_BUTTON_RIGHT);
@@ -307,7 +319,8 @@ void Window::set_pointer(PointerShape shape) noexcept {
 
 void Window::show_pointer() noexcept {
   const bool is_hidden = is_fullscreen_ && pointer_ == PointerShape::usual;
-  glfwSetInputMode(window_, GLFW_CURSOR, is_hidden ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL);
+  const int unlocked = is_hidden ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL;
+  glfwSetInputMode(window_, GLFW_CURSOR, capture_.locks_pointer ? GLFW_CURSOR_DISABLED : unlocked);
 }
 
 Window::Place Window::place() const noexcept {
@@ -420,12 +433,14 @@ Image Window::capture(const std::function<void()>& draw) {
 }
 
 SurfaceEvents Window::wait_events(std::int64_t deadline_ns) noexcept {
-  const std::int64_t left_ns = std::min(deadline_ns - monotonic_ns(), longest_sleep_ns);
+  const std::int64_t left_ns =
+      std::min(deadline_ns - monotonic_ns(), capture_.is_capturing ? longest_sleep_in_capture_ns : longest_sleep_ns);
   if (left_ns > 0) {
     glfwWaitEventsTimeout(static_cast<double>(left_ns) / 1e9);
   } else {
     glfwPollEvents();
   }
+  offer_gamepads();
   events_.quit_requested = events_.quit_requested || glfwWindowShouldClose(window_) == GLFW_TRUE;
   if (events_.fullscreen_toggle_requested) {
     set_fullscreen(!is_fullscreen_);
@@ -446,7 +461,8 @@ std::string Window::describe() const {
 /// Sanitised, because window managers may pass the title on, even to terminals.
 void Window::set_title(const std::string& title) noexcept {
   constexpr std::size_t longest = 200;
-  glfwSetWindowTitle(window_, printable(title, longest).c_str());
+  title_ = printable(title, longest);
+  glfwSetWindowTitle(window_, title_.c_str());
 }
 
 }  // namespace framewire

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "viewer/screensaver.hpp"
 #include "viewer/surface.hpp"
@@ -53,6 +54,9 @@ class Window final : public Surface {
   std::optional<Presented> present() noexcept override;
   Image capture(const std::function<void()>& draw) override;
   void set_pointer(PointerShape shape) noexcept override;
+  void listen_to_input(const InputListener& listener) override;
+  void set_capture(CaptureMode mode) noexcept override;
+  void set_title_note(const std::string& note) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] Size size() const noexcept override;
   [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_.load(std::memory_order_relaxed); }
@@ -71,6 +75,20 @@ class Window final : public Surface {
   static void on_button(GLFWwindow* window, int button, int action, int modifiers);
   static void on_pointer(GLFWwindow* window, double x, double y);
   void connect_callbacks() noexcept;
+  // ---- window_input.cpp ----
+  void connect_input_callbacks() noexcept;
+  bool offer(InputEvent event) noexcept;
+  bool offer_key(int key, int scancode, int action, int modifiers);
+  bool offer_button(int button, int action, int modifiers);
+  bool offer_pointer(double x, double y);
+  void offer_text(unsigned int character);
+  void offer_wheel(double dx, double dy);
+  void offer_gamepads();
+  // ----
+  struct Pixels {
+    double x, y;
+  };
+  [[nodiscard]] Pixels pixels(double x, double y) const noexcept;
   void add_input(SceneInput event) noexcept;
   void show_pointer() noexcept;
   void set_fullscreen(bool on) noexcept;
@@ -84,6 +102,12 @@ class Window final : public Surface {
   GLFWwindow* window_ = nullptr;
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
+  InputListener listener_;
+  CaptureMode capture_;
+  double locked_x_ = 0;  // of the locked pointer, as GLFW counts it on
+  double locked_y_ = 0;
+  std::uint32_t known_gamepads_ = 0;  // bit i: number i is there
+  std::string title_;
   PointerShape pointer_ = PointerShape::usual;
   double pointer_x_ = -1;  // as GLFW has it; outside until it was seen
   double pointer_y_ = -1;

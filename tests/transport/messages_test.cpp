@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "transport/session/input_messages.hpp"
 
 namespace framewire {
 namespace {
@@ -257,6 +258,44 @@ TEST(Messages, WordsOfAPeerArePrintable) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("'" + shown + "'"), std::string::npos) << error.what();
   }
+}
+
+TEST(Messages, ABodyIsAnObjectOfBoundedSizeAndDepth) {
+  EXPECT_EQ(checked_body(" {\"a\" : [1, 2.5, \"\u00df\"]}\r"), "{\"a\":[1,2.5,\"\u00df\"]}");
+  for (const std::string wrong : {"", "7", "[]", "{", "{}{}", "{\"a\":\xff}", "{\"a\":1e999}"}) {
+    EXPECT_FALSE(checked_body(wrong)) << wrong;
+  }
+  EXPECT_FALSE(checked_body(std::string("{}\0", 3)));
+  const auto nested = [](std::size_t levels) {
+    return "{\"a\":" + std::string(levels - 1, '[') + std::string(levels - 1, ']') + "}";
+  };
+  EXPECT_TRUE(checked_body(nested(31)));
+  EXPECT_FALSE(checked_body(nested(32))) << "the message would be too deep";
+  const auto of_length = [](std::size_t bytes) { return "{\"a\":\"" + std::string(bytes - 8, 'x') + "\"}"; };
+  EXPECT_TRUE(checked_body(of_length(max_message_body_bytes)));
+  EXPECT_FALSE(checked_body(of_length(max_message_body_bytes + 1)));
+  const std::string body = *checked_body(of_length(max_message_body_bytes));
+  EXPECT_EQ(read_program_message(program_message(body)), body);
+}
+
+TEST(Messages, ALineMayNameItsStream) {
+  const auto read = [](const std::string& line) {
+    const auto message = read_message_line(line);
+    return message ? message->stream + "|" + message->body : "none";
+  };
+  EXPECT_EQ(read(R"({"stream":"left","body":{"a":1}})"), R"(left|{"a":1})");
+  EXPECT_EQ(read(R"({"stream":"left","body":{},"more":1})"), R"(|{"body":{},"more":1,"stream":"left"})");
+  EXPECT_EQ(read(R"({"stream":"","body":{}})"), R"(|{"body":{},"stream":""})");
+  EXPECT_EQ(read(R"({"stream":"left"})"), R"(|{"stream":"left"})");
+  EXPECT_EQ(read("[1]"), "none");
+  EXPECT_EQ(message_line("{}", "left", 3), R"({"body":{},"stream":"left","viewer":3})");
+  EXPECT_EQ(message_line("{}", ""), R"({"body":{}})");
+}
+
+TEST(Messages, InputThatIsTakenNowNeedsNoWords) {
+  EXPECT_EQ(read_no_input(no_input("")), "");
+  EXPECT_EQ(read_no_input(no_input("a\nb")), "a\\x0ab");
+  EXPECT_EQ(read_no_message(no_message("")), "the peer does not say why");
 }
 
 TEST(Messages, FieldsAndLinksOfANewerPeerArePassedOver) {

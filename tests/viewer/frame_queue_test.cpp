@@ -67,9 +67,9 @@ TEST_F(FrameQueueTest, SupersedesAFrameThatNobodyTakesIfItIsTold) {
 TEST_F(FrameQueueTest, ByTagHasOnlyTheFrameThatIsChosen) {
   queue_.show_by_tag(true);
   use(FrameSelection::every);
-  for (const std::uint64_t tag : {50, 51, 52}) {
+  for (const std::uint64_t tag : {50ULL, 51ULL, 52ULL}) {
     EXPECT_TRUE(queue_.has_room());
-    queue_.push(frames_.make({.sequence = tag - 40, .user_tag = tag}));
+    queue_.push(frames_.make(FrameMaker::Arrival{.sequence = tag - 40, .user_tag = tag}));
   }
   EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{10})) << "the newest two wait";
   const FrameQueue::Tags tags = queue_.tags();
@@ -90,7 +90,7 @@ TEST_F(FrameQueueTest, ByTagHasOnlyTheFrameThatIsChosen) {
 
 TEST_F(FrameQueueTest, ByTagDoesNotWaitForAChoiceAtItsEnd) {
   queue_.show_by_tag(true);
-  queue_.push(frames_.make({.sequence = 1, .user_tag = 7}));
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
   queue_.close();
   EXPECT_TRUE(queue_.is_done());
   EXPECT_EQ(superseded(), 1U);

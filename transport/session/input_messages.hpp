@@ -19,7 +19,7 @@ nlohmann::json input_message(const InputBatch& batch);
 nlohmann::json no_input(const std::string& text);
 std::string read_no_input(const nlohmann::json& message);
 
-inline constexpr std::size_t max_message_body_bytes = 64 * 1024;
+inline constexpr std::size_t max_message_body_bytes = std::size_t{64} * 1024;
 
 /// From either side: a JSON object of the programs' own.
 nlohmann::json program_message(const std::string& body);

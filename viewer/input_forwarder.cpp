@@ -1,0 +1,190 @@
+#include "viewer/input_forwarder.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "transport/control/hex.hpp"
+#include "transport/control/token.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::size_t viewer_id_digits = 16;
+
+InputCapture::Options capture_options(const InputOptions& options) {
+  return {.host_key = options.host_key.usage,
+          .locks_pointer = options.locks_pointer,
+          .viewer = to_hex(random_session_id()).substr(0, viewer_id_digits)};
+}
+
+}  // namespace
+
+InputForwarder::InputForwarder(const InputOptions& options, Surface& surface, Renderer& renderer,
+                               const Streams& streams, const Clock& clock, Log& log)
+    : options_(options),
+      surface_(surface),
+      renderer_(renderer),
+      streams_(streams),
+      clock_(clock),
+      log_(log),
+      capture_(capture_options(options)) {
+  surface_.listen_to_input([this](const InputEvent& event) {
+    const bool is_taken = capture_.take(event);
+    if (!is_taken) {
+      answer_click(event);
+    }
+    return is_taken;
+  });
+}
+
+InputForwarder::~InputForwarder() {
+  surface_.listen_to_input({});
+}
+
+bool InputForwarder::follow() {
+  send();
+  follow_pictures();
+  send();
+  follow_focus();
+  if (note_ && clock_.now_ns() >= note_until_ns_) {
+    note_.reset();
+    has_new_note_ = true;
+  }
+  return std::exchange(has_new_note_, false);
+}
+
+void InputForwarder::leave(ViewedStream& stream) {
+  invalidate();
+  if (capture_.focused() == &stream) {
+    capture_.release(clock_.now_ns());
+    send(stream);
+  }
+}
+
+void InputForwarder::leave() {
+  invalidate();
+  capture_.release(clock_.now_ns());
+  send();
+}
+
+// ---- The streams ----
+
+ViewedStream* InputForwarder::find(const void* stream) const noexcept {
+  const auto found = std::ranges::find(streams_, stream, [](const auto& each) { return each.get(); });
+  return found == streams_.end() ? nullptr : found->get();
+}
+
+/// What a stream cannot get any more is lost.
+void InputForwarder::send() {
+  capture_.send([this](const void* to, std::uint64_t session, const InputBatch& batch) {
+    ViewedStream* const stream = find(to);
+    if (stream != nullptr && stream->status().session_number == session) {
+      static_cast<void>(stream->send_input(batch));
+    }
+  });
+}
+
+void InputForwarder::send(ViewedStream& stream) {
+  capture_.send([&](const void* to, std::uint64_t /*session*/, const InputBatch& batch) {
+    if (to == &stream) {
+      static_cast<void>(stream.send_input(batch));
+    }
+  });
+}
+
+void InputForwarder::follow_pictures() {
+  std::uint64_t facts_versions = 0;
+  for (const auto& stream : streams_) {
+    facts_versions += stream->facts_version();
+  }
+  const bool has_moved = renderer_.take_seen(pictures_, pictures_version_);
+  if (!has_moved && facts_versions == facts_versions_ && is_valid_) {
+    return;
+  }
+  facts_versions_ = facts_versions;
+  is_valid_ = true;
+  SeenPictures pictures = pictures_;
+  for (SeenPicture& picture : pictures) {
+    picture.takes_input = follow_stream(picture);
+  }
+  capture_.see(std::move(pictures), clock_.now_ns());
+}
+
+/// Returns whether the stream of a picture takes input in the session of the picture.
+bool InputForwarder::follow_stream(SeenPicture& picture) {
+  const ViewedStream* const stream = find(picture.stream);
+  if (stream == nullptr) {
+    return false;
+  }
+  const SubscriberStatus status = stream->status();
+  if (status.session_number != picture.session || status.state != SubscriberState::connected) {
+    return false;
+  }
+  if (!status.input_refusal.empty()) {
+    say_refusal(*stream, status);
+    return false;
+  }
+  return true;
+}
+
+/// Once.
+void InputForwarder::say_refusal(const ViewedStream& stream, const SubscriberStatus& status) {
+  Refusal refusal{.stream = &stream,
+                  .session = status.session_number,
+                  .text = stream.peer_text() + ": " + printable(status.input_refusal)};
+  if (std::ranges::find(refusals_, refusal) != refusals_.end()) {
+    return;
+  }
+  std::erase_if(refusals_, [&](const Refusal& before) { return before.stream == &stream; });
+  log_.warning(refusal.text);
+  say({.stream = &stream, .text = refusal.text, .is_refusal = true});
+  refusals_.push_back(std::move(refusal));
+}
+
+/// Who wants to give input to a sender that takes none is told again.
+void InputForwarder::answer_click(const InputEvent& event) {
+  const auto* const button = std::get_if<ButtonInput>(&event.what);
+  if (button == nullptr || !button->is_pressed || button->button != InputButton::left) {
+    return;
+  }
+  const auto hit = picture_at(pictures_, button->x, button->y);
+  const auto* const stream = hit ? find(pictures_[*hit].stream) : nullptr;
+  const auto refusal = std::ranges::find(refusals_, stream, &Refusal::stream);
+  if (stream != nullptr && refusal != refusals_.end() && !stream->status().input_refusal.empty()) {
+    say({.stream = stream, .text = refusal->text, .is_refusal = true});
+  }
+}
+
+// ---- What the user sees of it ----
+
+void InputForwarder::say(Note note) {
+  note_ = std::move(note);
+  note_until_ns_ = clock_.now_ns() + note_ns;
+  has_new_note_ = true;
+}
+
+void InputForwarder::follow_focus() {
+  const CaptureMode mode{.is_capturing = is_capturing(), .locks_pointer = capture_.is_pointer_locked()};
+  const void* const before = std::exchange(focused_, capture_.focused());
+  if (before == focused_ && mode == mode_) {
+    return;
+  }
+  mode_ = mode;
+  surface_.set_capture(mode);
+  const ViewedStream* const stream = find(focused_);
+  if (stream == nullptr) {
+    surface_.set_title_note("");
+    if (note_ && note_->stream == before && !note_->is_refusal) {
+      note_.reset();
+      has_new_note_ = true;
+    }
+    return;
+  }
+  const std::string key(options_.host_key.name);
+  const std::string text = stream->peer_text() + " has the input; " + key + " releases it";
+  surface_.set_title_note(text);
+  say({.stream = stream, .text = text + (mode.locks_pointer ? ", " + key + "+L the pointer alone" : "")});
+}
+
+}  // namespace framewire
