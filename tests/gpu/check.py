@@ -307,6 +307,11 @@ def composed_streams(machine: Machine) -> dict:
         "six 4K60 in a grid, 1080p, fast": lambda: six("grid-fast", "--size", "1920x1080", "--quality", "fast"),
         "six 4K60 in a grid, 4K": lambda: six("grid-4k", *UHD),
         "six 4K60 in a grid, 4K, 60 Hz": lambda: six("grid-hz", *UHD, "--refresh", "60"),
+        "six 1080p60 in a grid, 1080p": lambda: stream(
+            machine, "grid-hd", ["gl:waves"] * 6, ["--size", "1920x1080", *SIX], ["--size", "1920x1080"]),
+        "six 4K60 nv12 in a grid, 1080p, fast": lambda: stream(
+            machine, "grid-nv12", ["gl:waves"] * 6, [*UHD, "--pix-fmt", "nv12", *SIX],
+            ["--size", "1920x1080", "--quality", "fast"]),
         "a local layer in a corner": lambda: stream(machine, "layer", ["gl:waves"], UHD, [
             "--layer", "gl:aurora", "--layout", "pip", "--size", "1920x1080"]),
         "overlay by screen": lambda: stream(machine, "overlay", scenes[:2], [*SIX[:4], "--size", "1920x1080"], [

@@ -143,16 +143,16 @@ void ask_about_dma_buf(const CudaDriver& cuda) {
     });
   }
   constexpr std::size_t page = 4096;
-  ask("dma-bufs of cuMemAlloc", [&] {
+  ask_about("dma-buf of cuMemAlloc", [&] {
     const CudaAllocation memory(cuda, std::size_t{4} << 20U);
-    const auto ask_range = [&](const char* range, std::size_t offset_bytes, std::size_t size_bytes) {
-      ask(range, [&] { return export_dma_buf(cuda, memory.address() + offset_bytes, size_bytes); });
+    const auto ask_range = [&](const std::string& range, std::size_t offset_bytes, std::size_t size_bytes) {
+      ask("dma-buf of cuMemAlloc, " + range,
+          [&] { return export_dma_buf(cuda, memory.address() + offset_bytes, size_bytes); });
     };
-    ask_range("  all of it", 0, std::size_t{4} << 20U);
-    ask_range("  its second page", page, page);
-    ask_range("  a page that begins 256 bytes behind one", 256, page);
-    ask_range("  a page and 256 bytes", 0, page + 256);
-    return "asked";
+    ask_range("all of it", 0, std::size_t{4} << 20U);
+    ask_range("its second page", page, page);
+    ask_range("from 256 bytes behind a page's beginning", 256, page);
+    ask_range("a page and 256 bytes", 0, page + 256);
   });
 }
 
@@ -192,10 +192,7 @@ int run() {
   ask_about_dma_buf(*cuda);
   ask_about_pools(*cuda);
   ask_about_protection(*cuda, importer);
-  ask("OpenGL", [&] {
-    ask_about_gl(*cuda);
-    return "asked";
-  });
+  ask_about("OpenGL", [&] { ask_about_gl(*cuda); });
   return 0;
 }
 

@@ -30,6 +30,16 @@ void ask(const std::string& question, Answer answer) {
   std::fflush(stdout);
 }
 
+/// Asks several questions that need the same. If that throws Error, a line says "no", and why.
+template <typename Questions>
+void ask_about(const std::string& subject, Questions questions) {
+  try {
+    questions();
+  } catch (const Error& error) {
+    ask(subject, [&]() -> std::string { throw Error(error); });
+  }
+}
+
 using Words = std::vector<std::uint32_t>;
 
 /// Words that all differ from their neighbours. `number` makes others.

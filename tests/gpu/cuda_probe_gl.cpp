@@ -1,5 +1,5 @@
-// The questions of gpu_cuda_probe about OpenGL: copies between textures and memory, exact or not, and how long they
-// take.
+// The questions of gpu_cuda_probe about OpenGL: copies between textures and memory of 3840x2160 rgba, whether they are
+// exact, and how long they take (medians of 31).
 #include <glad/egl.h>
 
 #include <array>
@@ -118,7 +118,12 @@ void ask_about_devices(const CudaDriver& cuda) {
 void ask_about_textures(const CudaDriver& cuda, const Buffers& buffers) {
   const OffscreenTarget target(probed_size);
   const auto from_texture = [&](const CudaCopyEnd& to, const SharedTexture& texture) {
-    return median_ms([&] { texture.with_array([&](void* array) { copy(cuda, array_end(array), to); }); });
+    return median_ms([&] {
+      texture.with_array([&](void* array) {
+        copy(cuda, array_end(array), to);
+        cuda.call("cuCtxSynchronize");
+      });
+    });
   };
   const auto into_texture = [&](const CudaCopyEnd& from, const SharedTexture& texture) {
     return median_ms([&] {
@@ -195,7 +200,7 @@ void ask_about_gl_alone() {
 
 void ask_about_imported_buffer(const CudaDriver& cuda, const CudaMemory& memory, GLuint buffer) {
   const OffscreenTarget target(probed_size);
-  ask("  CUDA's memory to texture, by glTextureSubImage2D", [&] {
+  ask("cuMemCreate's memory to texture, by glTextureSubImage2D", [&] {
     const Words words = test_words(word_count, 6);
     cuda.call("cuMemcpyHtoD_v2", memory.address(), words.data(), probed_bytes);
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
@@ -206,7 +211,7 @@ void ask_about_imported_buffer(const CudaDriver& cuda, const CudaMemory& memory,
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
     return exact_and_time(words_of_texture(target.texture()), 6, milliseconds);
   });
-  ask("  texture to CUDA's memory, by glReadPixels", [&] {
+  ask("texture to cuMemCreate's memory, by glReadPixels", [&] {
     fill_texture(target.texture(), test_words(word_count, 7).data());
     target.bind();
     glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
@@ -219,16 +224,18 @@ void ask_about_imported_buffer(const CudaDriver& cuda, const CudaMemory& memory,
   });
 }
 
-/// Two kinds of memory, because drivers may tell them apart.
+/// Drivers may tell dedicated memory from other.
 void ask_about_import(const CudaDriver& cuda, bool is_dedicated) {
-  ask(std::string("glImportMemoryFdEXT of cuMemCreate's memory") + (is_dedicated ? ", as dedicated" : ""), [&] {
+  const std::string question =
+      std::string("glImportMemoryFdEXT of cuMemCreate's memory") + (is_dedicated ? ", as dedicated" : "");
+  ask_about(question, [&] {
     constexpr auto use = CudaMemory::Use::gpu;
     const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
     const ImportedBuffer imported(memory.export_descriptor(), memory.size_bytes(), is_dedicated);
     require_no_gl_error("the import");
+    ask(question, [] { return "taken"; });
     ask_about_imported_buffer(cuda, memory, imported.buffer());
     require_no_gl_error("a copy");
-    return "taken";
   });
 }
 
@@ -239,10 +246,9 @@ void ask_about_gl(const CudaDriver& cuda) {
   context.make_current();
   ask("OpenGL renderer", [] { return gl_renderer(); });
   ask_about_devices(cuda);
-  ask("copies between textures and memory of 3840x2160 rgba", [&] {
+  ask_about("copies between textures and memory", [&] {
     const Buffers buffers(cuda);
     ask_about_textures(cuda, buffers);
-    return "median of 31";
   });
   ask_about_gl_alone();
   ask_about_import(cuda, false);
