@@ -13,8 +13,8 @@ namespace framewire {
 
 namespace {
 
-/// Longer than a working GPU needs for three uploads, but short enough not to block the viewer when the GPU hangs.
-constexpr std::int64_t staging_wait_ns = 500 * ns_per_ms;
+/// Far longer than a working GPU needs for three uploads. One that needs longer hangs.
+constexpr std::int64_t staging_wait_ns = 2 * ns_per_s;
 
 constexpr std::uint64_t plane_alignment_bytes = 64;
 
@@ -94,6 +94,7 @@ void FrameTexture::forget_blocks() noexcept {
 }
 
 bool FrameTexture::upload(const FrameView& view) noexcept {
+  waited_ = GpuWait::done;
   if (!fits(view) || (!is_arriving_ && !begin_upload(view, shown_))) {
     forget_arrived();
     return false;
@@ -230,6 +231,7 @@ bool FrameTexture::claim_staging(const FrameLayout& layout, std::span<const bool
     size_bytes += is_staged[i] ? aligned(std::uint64_t{plane.row_bytes} * plane.rows) : 0;
   }
   const auto memory = staging_.claim(size_bytes, monotonic_ns() + staging_wait_ns);
+  waited_ = staging_.waited();
   if (memory.empty()) {
     return false;
   }

@@ -56,6 +56,10 @@ class FrameTexture {
   bool upload_arrived(const FrameView& view, std::uint64_t arrived_bytes) noexcept;
   void forget_arrived() noexcept;
 
+  /// Why upload() returned false. `done`: because of the frame, or memory ran out. Otherwise the GPU did not finish
+  /// with the copies of earlier frames (`pending`), or it is lost (`failed`).
+  [[nodiscard]] GpuWait waited() const noexcept { return waited_; }
+
   /// Whether the GPU no longer reads any uploaded payload: it has finished, or it is lost.
   bool upload_done() noexcept { return fence_.poll() != GpuWait::pending; }
 
@@ -109,6 +113,7 @@ class FrameTexture {
   PinnedBlocks pinned_;
   StagingBuffer staging_;
   GlFence fence_;
+  GpuWait waited_ = GpuWait::done;
   Textures shown_;
   Textures next_;  // of a frame that is still arriving
   Sources sources_;

@@ -5,7 +5,8 @@ namespace framewire {
 std::span<std::byte> StagingBuffer::claim(std::size_t size_bytes, std::int64_t deadline_ns) noexcept {
   const std::size_t next = (current_ + 1) % parts_.size();
   Part& part = parts_[next];
-  if (part.fence.wait(deadline_ns) != GpuWait::done || (part.bytes.size() < size_bytes && !grow(part, size_bytes))) {
+  waited_ = part.fence.wait(deadline_ns);
+  if (waited_ != GpuWait::done || (part.bytes.size() < size_bytes && !grow(part, size_bytes))) {
     return {};
   }
   current_ = next;

@@ -20,6 +20,9 @@ class StagingBuffer {
   /// grows.
   std::span<std::byte> claim(std::size_t size_bytes, std::int64_t deadline_ns) noexcept;
 
+  /// How the last claim's wait ended. If that is `done` and the claim was empty, the driver has no memory.
+  [[nodiscard]] GpuWait waited() const noexcept { return waited_; }
+
   /// The GL buffer behind the last claim, from its offset 0.
   [[nodiscard]] GLuint buffer() const noexcept { return parts_[current_].buffer.id(); }
 
@@ -37,6 +40,7 @@ class StagingBuffer {
 
   std::array<Part, 3> parts_;
   std::size_t current_ = 0;
+  GpuWait waited_ = GpuWait::done;
 };
 
 }  // namespace framewire

@@ -48,7 +48,8 @@ class FrameSelector {
   /// Takes the next frame in order. `on_superseded(Frame&&)` gets each frame that will never be shown.
   template <typename OnSuperseded>
   void push(Frame frame, OnSuperseded&& on_superseded) {
-    const std::size_t most_before = is_paced(rule_) || frames_.size() < capacity() ? capacity() - 1 : 0;
+    const bool drops_oldest = is_paced(rule_) || rule_ == FrameSelection::tagged;  // else all older ones
+    const std::size_t most_before = drops_oldest || frames_.size() < capacity() ? capacity() - 1 : 0;
     while (frames_.size() > most_before) {
       on_superseded(std::move(*pop()));
     }

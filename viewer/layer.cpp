@@ -69,7 +69,18 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   }
   held_.emplace(std::move(frame));
   has_picture_ = has_picture_ || is_uploaded;
-  return is_uploaded ? Upload::done : Upload::not_a_picture;
+  if (is_uploaded) {
+    return Upload::done;
+  }
+  switch (texture_.waited()) {
+    case GpuWait::done:
+      return Upload::not_a_picture;
+    case GpuWait::pending:
+      return Upload::gpu_hangs;
+    case GpuWait::failed:
+      break;
+  }
+  return Upload::gpu_is_lost;
 }
 
 void Layer::slice_arrived(const ReceivedFrame& slice, ChromaLocation chroma_location, bool may_upload) noexcept {

@@ -30,7 +30,7 @@ class Layer {
   enum class Upload {
     done,
     not_a_picture,  // or too large for the GPU's textures
-    gpu_hangs,      // it has not finished with the previous frame
+    gpu_hangs,      // it has not finished with earlier frames
     gpu_is_lost,    // the OpenGL context is lost
   };
   /// Makes `frame` the layer's picture. On any result but `done` the frame is released and the picture does not change.

@@ -54,7 +54,7 @@ class BashCompletion(unittest.TestCase):
         self.expect("rdsend --slots ")
 
     def test_words_with_colons(self):
-        self.expect("framewire-send gl:", "gl:", "aurora", "orbit", "waves")  # and at :
+        self.expect("framewire-send gl:", "gl:", "aurora", "helix", "orbit", "waves")  # and at :
         self.expect("framewire-send gl:au", "gl:aurora")
         self.expect("framewire-send gl:orbit pattern:s", "pattern:stamped")
 

@@ -4,6 +4,8 @@
 Runs the programs under the folder PROGRAMS on this machine's GPU. Writes OUTPUT/gpu-check.json, pictures and logs, and
 prints one row for each part: what was seen, or why it was not run. Ends with status 1 if a part failed.
 """
+from __future__ import annotations
+
 import argparse
 import glob
 import json
@@ -120,9 +122,10 @@ def see_machine(machine: Machine) -> dict:
             "date": time.strftime("%Y-%m-%d"), "opengl": report["opengl"], "doctor_gpu": report["gpu"]}
 
 
-def run_tests(machine: Machine, program: str) -> dict:
+def run_tests(machine: Machine, program: str, names: str = "*") -> dict:
     report = machine.output / f"{program}.json"
-    process = machine.start(program, f"tests/{program}", f"--gtest_output=json:{report}", "--gtest_brief=1")
+    process = machine.start(program, f"tests/{program}", f"--gtest_output=json:{report}", "--gtest_brief=1",
+                            f"--gtest_filter={names}")
     try:
         status = process.wait(240)
     except subprocess.TimeoutExpired:
@@ -131,21 +134,63 @@ def run_tests(machine: Machine, program: str) -> dict:
     if not report.exists():
         raise Failed(f"{program} ended with {status}: {machine.log(program).strip()[-300:]}")
     result = json.loads(report.read_text())
-    bad = [f"{suite['name']}.{test['name']}" for suite in result["testsuites"] for test in suite["testsuite"]
-           if test.get("failures")]
-    skipped = sum(test.get("result") == "SKIPPED" for suite in result["testsuites"] for test in suite["testsuite"])
-    seen = {"tests": result["tests"], "failed": len(bad), "skipped": skipped}
+    tests = [(f"{suite['name']}.{test['name']}", test) for suite in result["testsuites"] for test in suite["testsuite"]]
+    bad = [name for name, test in tests if test.get("failures")]
+    skipped = sum(test.get("result") == "SKIPPED" for _, test in tests)
     if bad:
-        raise Failed(f"{len(bad)} of {result['tests']} tests failed: {', '.join(bad[:12])}")
-    return seen
+        raise Failed(f"{len(bad)} of {len(tests)} tests failed, {skipped} were skipped: {', '.join(bad[:12])}")
+    return {"tests": len(tests), "passed": len(tests) - skipped, "skipped": skipped, "failed": 0}
 
 
 def copy_speed(machine: Machine) -> dict:
     return json.loads(machine.run("copy-speed", "tests/gpu_copy_speed"))
 
 
-def stream(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str], viewers: int = 1) -> dict:
-    """One sender, and headless viewers of it (a viewer of each source), for a while."""
+def probe_cuda(machine: Machine) -> list[str]:
+    lines = machine.run("cuda-probe", "tests/gpu_cuda_probe").splitlines()
+    if lines[0].startswith("CUDA: no: "):
+        raise NotRun(lines[0].removeprefix("CUDA: no: "))
+    return lines
+
+
+def reports_of(file: pathlib.Path) -> list[dict]:
+    """The report of each stream that a viewer showed."""
+    report = json.loads(file.read_text())
+    everything = {key: value for key, value in report.items() if key != "streams"}
+    return [{**everything, **stream} for stream in report.get("streams", [report])]
+
+
+def summary(reports: list[dict]) -> dict:
+    """Rates and latencies are those of the slowest stream, counts are sums."""
+    if not all(report["frames_shown"] for report in reports):
+        raise Failed(f"not every stream was shown: {[report['frames_shown'] for report in reports]}")
+    if torn := sum(report["frames_torn"] or 0 for report in reports):
+        raise Failed(f"{torn} frames are torn")
+    slowest = max(reports, key=lambda report: report["latency_ms"]["p50"])
+    return {
+        "fps": round(min(report["fps"] for report in reports), 2),
+        "shown": sum(report["frames_shown"] for report in reports),
+        "skipped": sum(report["frames_skipped"] for report in reports),
+        "superseded": sum(report["frames_superseded"] for report in reports),
+        "latency p50, p99 (ms)": [round(max(report["latency_ms"][of] for report in reports), 2)
+                                  for of in ("p50", "p99")],
+        "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in slowest["stage_latency_ms"].items()
+                             if times},
+        **{key: slowest[key] for key in ("quality", "upload", "surface", "renderer")},
+    }
+
+
+def what_to_view(machine: Machine, name: str, address: str, scene: str | None) -> list[str]:
+    if scene is None:
+        return [address]
+    file = machine.output / f"{name}.toml"
+    file.write_text(scene.replace("SENDER", address))
+    return ["--scene", str(file)]
+
+
+def stream(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str], viewers: int = 1,
+           scene: str | None = None) -> dict:
+    """One sender and a headless viewer of all its streams, or a viewer for each of them, for a while."""
     address = free_address()
     stats = [machine.output / f"{name}-{i}.json" for i in range(viewers)]
     for file in stats:
@@ -157,7 +202,8 @@ def stream(machine: Machine, name: str, sources: list[str], send: list[str], vie
         with GpuLoad() as load:
             for i in range(viewers):
                 processes.append(
-                    machine.start(f"{name}-viewer{i}", "bin/framewire-view", address + names[i], "--headless",
+                    machine.start(f"{name}-viewer{i}", "bin/framewire-view",
+                                  *what_to_view(machine, name, address + names[i], scene), "--headless",
                                   "--duration", str(machine.seconds), "--retry", "10", "--stats", str(stats[i]), *view,
                                   "--screenshot", str(machine.output / f"{name}-{i}.png")))
             ends = [end(process, machine.seconds + LONGEST_END_S) for process in processes]
@@ -168,27 +214,14 @@ def stream(machine: Machine, name: str, sources: list[str], send: list[str], vie
     if wrong or sender_status != 0:
         raise Failed(f"viewers ended with {[status for status, _ in ends]}, the sender with {sender_status}: "
                      f"{machine.log(name + '-viewer0').strip()[-300:]} {machine.log(name + '-sender').strip()[-300:]}")
-    reports = [json.loads(file.read_text()) for file in stats]
-    first = reports[0]
-    if not all(report["frames_shown"] for report in reports):
-        raise Failed("a viewer showed no frame")
-    if torn := sum(report["frames_torn"] or 0 for report in reports):
-        raise Failed(f"{torn} frames are torn")
+    reports = [report for file in stats for report in reports_of(file)]
     if "--verify" in view and not all(report["frames_checked"] for report in reports):
         raise Failed("no frame was checked")
     return {
-        "fps": round(min(report["fps"] for report in reports), 2),
-        "shown": sum(report["frames_shown"] for report in reports),
-        "skipped": sum(report["frames_skipped"] for report in reports),
-        "superseded": sum(report["frames_superseded"] for report in reports),
-        "latency p50, p99 (ms)": [round(first["latency_ms"]["p50"], 2), round(first["latency_ms"]["p99"], 2)],
-        "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in first["stage_latency_ms"].items()
-                             if times},
+        **summary(reports),
         "CPU of a core: sender, viewers": [round(sender_cpu_s / machine.seconds, 3),
                                            round(sum(cpu_s for _, cpu_s in ends) / machine.seconds, 3)],
         "GPU load (%)": load.mean(),
-        "renderer": first["renderer"],
-        "upload": first["upload"],
         "source": re.findall(r"^stream .*", machine.log(f"{name}-sender"), re.MULTILINE)[0],
     }
 
@@ -227,28 +260,87 @@ def window(machine: Machine) -> dict:
 
 
 UHD = ["--size", "3840x2160"]
+SMALL = ["--size", "960x540"]
+SIX = [word for i in range(6) for word in ("--name", f"s{i}")]
+# The tests of the viewer that draw.
+DRAWN = ":".join(f"{suite}.*" for suite in ("LayerTest", "GoodLayer", "Quality", "ProgramTest", "Blocked*",
+                                            "RecorderTest", "CompositionTest", "SeveralStreams", "CompositorTest"))
+
+
+def blends(light: str) -> str:
+    """A scene with each blend over a picture that fills the canvas, and one of half the opacity."""
+    layers = [f'canvas = "1920x1080"\nlight = "{light}"\n[[layer]]\nsource = "SENDER/s0"\nsize = [1920, 1080]\n']
+    for i, words in enumerate(('blend = "add"', 'blend = "multiply"', 'blend = "screen"', "opacity = 0.5")):
+        layers.append(f'[[layer]]\nsource = "SENDER/s{1 + i % 2}"\nat = [{80 + 450 * i}, {120 + 200 * i}]\n'
+                      f"size = [400, 225]\n{words}\n")
+    return "".join(layers)
+
+
+def single_streams(machine: Machine) -> dict:
+    return {
+        "waves 4K60, local": lambda: stream(machine, "waves", ["gl:waves"], UHD, SMALL),
+        "waves 4K60, local, fast": lambda: stream(machine, "waves-fast", ["gl:waves"], UHD,
+                                                  [*SMALL, "--quality", "fast"]),
+        "waves 4K60, local, one slice": lambda: stream(machine, "slice", ["gl:waves"], [*UHD, "--slices", "1"], SMALL),
+        "waves 4K60, tcp": lambda: stream(machine, "tcp", ["gl:waves"], [*UHD, "--transport", "tcp", "--insecure"],
+                                          [*SMALL, "--transport", "tcp", "--insecure"]),
+        "orbit 4K60, drawn at 4K": lambda: stream(machine, "orbit", ["gl:orbit"], UHD, UHD),
+        "aurora 4K60 nv12": lambda: stream(machine, "nv12", ["gl:aurora"], [*UHD, "--pix-fmt", "nv12"], UHD),
+        "aurora 4K60 nv12, fast": lambda: stream(machine, "nv12-fast", ["gl:aurora"], [*UHD, "--pix-fmt", "nv12"],
+                                                 [*UHD, "--quality", "fast"]),
+        "pattern 4K60 p010le": lambda: stream(machine, "pattern", ["pattern"], [*UHD, "--pix-fmt", "p010le"], SMALL),
+        "stamped 4K60, checked": lambda: stream(machine, "stamped", ["pattern:stamped"], UHD, [*SMALL, "--verify"]),
+        "waves 4K, up to 1000 fps": lambda: stream(machine, "fast", ["gl:waves"], [*UHD, "--fps", "1000"], SMALL),
+        "six 4K60, six viewers": lambda: stream(machine, "six", ["gl:waves"] * 6, [*UHD, *SIX], SMALL, 6),
+    }
+
+
+def composed_streams(machine: Machine) -> dict:
+    """Several streams in one picture."""
+    def six(name: str, *view: str) -> dict:
+        return stream(machine, name, ["gl:waves"] * 6, [*UHD, *SIX], ["--layout", "grid", *view])
+
+    three = [*SIX[:6], "--size", "1920x1080"]
+    scenes = ["gl:waves", "gl:aurora", "gl:orbit"]
+    return {
+        "six 4K60 in a grid, 1080p": lambda: six("grid", "--size", "1920x1080"),
+        "six 4K60 in a grid, 1080p, fast": lambda: six("grid-fast", "--size", "1920x1080", "--quality", "fast"),
+        "six 4K60 in a grid, 4K": lambda: six("grid-4k", *UHD),
+        "six 4K60 in a grid, 4K, 60 Hz": lambda: six("grid-hz", *UHD, "--refresh", "60"),
+        "six 1080p60 in a grid, 1080p": lambda: stream(
+            machine, "grid-hd", ["gl:waves"] * 6, ["--size", "1920x1080", *SIX], ["--size", "1920x1080"]),
+        "six 4K60 nv12 in a grid, 1080p, fast": lambda: stream(
+            machine, "grid-nv12", ["gl:waves"] * 6, [*UHD, "--pix-fmt", "nv12", *SIX],
+            ["--size", "1920x1080", "--quality", "fast"]),
+        "a local layer in a corner": lambda: stream(machine, "layer", ["gl:waves"], UHD, [
+            "--layer", "gl:aurora", "--layout", "pip", "--size", "1920x1080"]),
+        "overlay by screen": lambda: stream(machine, "overlay", scenes[:2], [*SIX[:4], "--size", "1920x1080"], [
+            "--layout", "overlay", "--blend", "screen", "--size", "1920x1080"]),
+        "blends, good": lambda: stream(machine, "blends", scenes, three, ["--size", "1920x1080", "--quality", "good"],
+                                       scene=blends("coded")),
+        "blends, fast": lambda: stream(machine, "blends-fast", scenes, three,
+                                       ["--size", "1920x1080", "--quality", "fast"], scene=blends("coded")),
+        "blends of linear light": lambda: stream(machine, "blends-linear", scenes, three, ["--size", "1920x1080"],
+                                                 scene=blends("linear")),
+    }
 
 
 def parts(machine: Machine) -> dict:
-    small = ["--size", "960x540"]
-    of_six = [part for i in range(6) for part in ("--name", f"s{i}")]
     return {
         "machine": lambda: see_machine(machine),
+        **single_streams(machine),
+        **composed_streams(machine),
+        "window": lambda: window(machine),
+        "copy speed, 3840x2160 rgba (ms)": lambda: copy_speed(machine),
+        "cuda": lambda: probe_cuda(machine),
         "pixels": lambda: run_tests(machine, "test_pixels"),
         "scenes": lambda: run_tests(machine, "test_sender_gl"),
-        "copy speed, 3840x2160 rgba (ms)": lambda: copy_speed(machine),
-        "waves 4K60, local": lambda: stream(machine, "waves", ["gl:waves"], UHD, small),
-        "waves 4K60, local, one slice": lambda: stream(machine, "slice", ["gl:waves"], [*UHD, "--slices", "1"], small),
-        "waves 4K60, tcp": lambda: stream(machine, "tcp", ["gl:waves"], [*UHD, "--transport", "tcp", "--insecure"],
-                                          [*small, "--transport", "tcp", "--insecure"]),
-        "orbit 4K60, drawn at 4K": lambda: stream(machine, "orbit", ["gl:orbit"], UHD, UHD),
-        "aurora 4K60 nv12": lambda: stream(machine, "nv12", ["gl:aurora"], [*UHD, "--pix-fmt", "nv12"], UHD),
-        "pattern 4K60 p010le": lambda: stream(machine, "pattern", ["pattern"], [*UHD, "--pix-fmt", "p010le"], small),
-        "stamped 4K60, checked": lambda: stream(machine, "stamped", ["pattern:stamped"], UHD, [*small, "--verify"]),
-        "waves 4K, up to 1000 fps": lambda: stream(machine, "fast", ["gl:waves"], [*UHD, "--fps", "1000"], small),
-        "six 4K60, six viewers": lambda: stream(machine, "six", ["gl:waves"] * 6, [*UHD, *of_six], small, 6),
-        "window": lambda: window(machine),
+        "viewer": lambda: run_tests(machine, "test_viewer", DRAWN),
     }
+
+
+def text_of(result: dict | list[str]) -> str:
+    return "\n    ".join(result) if isinstance(result, list) else json.dumps(result)
 
 
 def main() -> int:
@@ -256,22 +348,23 @@ def main() -> int:
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=10, help="how long each stream runs (default: 10)")
-    parser.add_argument("--only", action="append", metavar="PART", help="run this part; repeat it for more parts")
+    parser.add_argument("--only", action="append", metavar="PART", help="run this part; repeat it for more")
+    parser.add_argument("--skip", action="append", default=[], metavar="PART", help="do not run this part")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     machine = Machine(arguments.programs.resolve(), arguments.output.resolve(), arguments.seconds)
     results, failed = {}, False
     known = parts(machine)
-    for name in arguments.only or []:
+    for name in [*(arguments.only or []), *arguments.skip]:
         if name not in known:
             parser.error(f"'{name}' is no part; the parts are: {'; '.join(known)}")
     for name, part in known.items():
-        if arguments.only and name not in arguments.only:
+        if name in arguments.skip or (arguments.only and name not in arguments.only):
             continue
         begun = time.monotonic()
         try:
             results[name] = part()
-            text = json.dumps(results[name])
+            text = text_of(results[name])
         except NotRun as reason:
             results[name] = {"not run": str(reason)}
             text = f"not run: {reason}"

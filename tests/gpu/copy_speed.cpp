@@ -1,16 +1,13 @@
 // gpu_copy_speed [WIDTH HEIGHT]: how long a picture takes between the GPU and host memory, by each method that the
 // programs have, and by CUDA's copy to and from the same registered memory. Prints one JSON object. Part of
 // scripts/gpu-check.
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -20,12 +17,12 @@
 #include "gl/offscreen_target.hpp"
 #include "gl/readback.hpp"
 #include "memory/host_block.hpp"
+#include "tests/gpu/cuda_driver.hpp"
+#include "tests/gpu/cuda_memory.hpp"
+#include "tests/gpu/median_time.hpp"
 
 namespace framewire {
 namespace {
-
-constexpr std::size_t warm_up = 5;
-constexpr std::size_t runs = 31;
 
 std::int64_t in_ten_seconds() {
   return monotonic_ns() + 10 * ns_per_s;
@@ -35,21 +32,6 @@ void require_finished(Readback& readback) {
   if (!readback.wait_finished(in_ten_seconds())) {
     throw Error::failed("the GPU did not copy a frame within ten seconds");
   }
-}
-
-/// Median time of `run`, milliseconds.
-template <typename Run>
-double median_ms(Run run) {
-  std::vector<std::int64_t> times_ns;
-  for (std::size_t i = 0; i < warm_up + runs; ++i) {
-    const std::int64_t begun_ns = monotonic_ns();
-    run();
-    if (i >= warm_up) {
-      times_ns.push_back(monotonic_ns() - begun_ns);
-    }
-  }
-  std::ranges::nth_element(times_ns, times_ns.begin() + runs / 2);
-  return static_cast<double>(times_ns[runs / 2]) / 1e6;
 }
 
 class Results {
@@ -65,58 +47,6 @@ class Results {
 
  private:
   bool is_first_ = true;
-};
-
-/// The functions of CUDA's driver interface that are needed, by the names and types of cuda.h.
-class Cuda {
- public:
-  Cuda() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
-    if (library_ == nullptr) {
-      throw Error::failed("there is no libcuda.so.1");
-    }
-    int device = 0;
-    void* context = nullptr;
-    check(function<int(unsigned)>("cuInit")(0), "cuInit");
-    check(function<int(int*, int)>("cuDeviceGet")(&device, 0), "cuDeviceGet");
-    check(function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, device), "cuDevicePrimaryCtxRetain");
-    check(function<int(void*)>("cuCtxSetCurrent")(context), "cuCtxSetCurrent");
-  }
-
-  std::uint64_t allocate(std::size_t size_bytes) {
-    std::uint64_t address = 0;
-    check(function<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2")(&address, size_bytes), "cuMemAlloc");
-    return address;
-  }
-  void register_host(std::span<std::byte> memory) {
-    check(function<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2")(memory.data(), memory.size(), 0),
-          "cuMemHostRegister");
-  }
-  void to_host(std::span<std::byte> memory, std::uint64_t device) {
-    check(function<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2")(memory.data(), device, memory.size()),
-          "cuMemcpyDtoH");
-  }
-  void to_device(std::uint64_t device, std::span<const std::byte> memory) {
-    check(
-        function<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2")(device, memory.data(), memory.size()),
-        "cuMemcpyHtoD");
-  }
-
- private:
-  template <typename Signature>
-  Signature* function(const char* name) {
-    void* found = dlsym(library_, name);
-    if (found == nullptr) {
-      throw Error::failed(std::string("libcuda.so.1 has no ") + name);
-    }
-    return reinterpret_cast<Signature*>(found);
-  }
-  static void check(int result, const char* call) {
-    if (result != 0) {
-      throw Error::failed(std::string(call) + " gave " + std::to_string(result));
-    }
-  }
-
-  void* library_;
 };
 
 void measure_readback(Size size, Results& results) {
@@ -178,13 +108,15 @@ void measure_upload(Size size, Results& results) {
 void measure_cuda(Size size, Results& results) {
   try {
     const std::size_t size_bytes = std::size_t{size.width} * size.height * 4;
-    Cuda cuda;
+    const CudaDriver cuda;
     const auto block = HostBlock::create("gpu check", size_bytes);
     const std::span<std::byte> memory = block->bytes().first(size_bytes);
-    cuda.register_host(memory);
-    const std::uint64_t device = cuda.allocate(size_bytes);
-    results.add("readback, cuMemcpyDtoH", median_ms([&] { cuda.to_host(memory, device); }));
-    results.add("upload, cuMemcpyHtoD", median_ms([&] { cuda.to_device(device, memory); }));
+    const CudaRegistration registration(cuda, memory, 0);
+    const CudaAllocation device(cuda, size_bytes);
+    results.add("readback, cuMemcpyDtoH",
+                median_ms([&] { cuda.call("cuMemcpyDtoH_v2", memory.data(), device.address(), size_bytes); }));
+    results.add("upload, cuMemcpyHtoD",
+                median_ms([&] { cuda.call("cuMemcpyHtoD_v2", device.address(), memory.data(), size_bytes); }));
   } catch (const Error& error) {
     results.note("cuda", error.what());
   }

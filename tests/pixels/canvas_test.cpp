@@ -94,12 +94,12 @@ TEST_F(CanvasTest, BeginsBlackAndOpaqueAndIsClearedInParts) {
   }
 }
 
-/// 0.5 is 128 as a coded value. As light it is encoded: 0.7354, which is 188, or on llvmpipe, whose curve is rough,
+/// As light 0.5 is encoded: 0.7354, which is 188, or on llvmpipe, whose curve is rough,
 /// 187.
 TEST_F(CanvasTest, CodedValuesAndLinearLightAreInOnePicture) {
   {
     const auto drawing = canvas_.draw(BlendValues::coded);
-    fill({0, 0, 40, 15}, 0.5F, 1, 0, 1);
+    fill({0, 0, 40, 15}, 128 / 255.0F, 1, 0, 1);
   }
   {
     const auto drawing = canvas_.draw(BlendValues::linear_light);

@@ -77,6 +77,7 @@ TEST_F(FenceTest, MemoryBehindAFailedFenceIsNotHandedOut) {
   }
   const test::Substitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
   EXPECT_TRUE(staging.claim(64, soon_ns()).empty());
+  EXPECT_EQ(staging.waited(), GpuWait::failed);
 }
 
 TEST_F(FenceTest, AReadbackBehindAFailedFenceNeverFinishes) {

@@ -9,6 +9,10 @@
 
 namespace framewire {
 
+/// By how much a driver may be wrong, in steps of 8 bits, when it rounds a shader's result. Direct3D 11 allows as much;
+/// OpenGL has no number.
+inline constexpr double rounding_tolerance = 0.6;
+
 /// One headless context for all tests of a suite: creating one takes longer than most tests.
 class GlTest : public ::testing::Test {
  protected:

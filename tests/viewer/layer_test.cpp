@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "base/clock.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
 
@@ -12,6 +14,18 @@ namespace framewire {
 namespace {
 
 using Returned = std::vector<std::uint64_t>;
+using ClientWaitSync = decltype(glad_glClientWaitSync);
+using GetString = decltype(glad_glGetString);
+
+GLenum GLAD_API_PTR wait_fails(GLsync, GLbitfield, GLuint64) {
+  return GL_WAIT_FAILED;
+}
+GLenum GLAD_API_PTR wait_times_out(GLsync, GLbitfield, GLuint64) {
+  return GL_TIMEOUT_EXPIRED;
+}
+const GLubyte* GLAD_API_PTR names_a_gpu(GLenum) {
+  return reinterpret_cast<const GLubyte*>("a GPU");
+}
 
 class LayerTest : public testing::Test {
  protected:
@@ -132,6 +146,24 @@ TEST_F(LayerTest, NoticesAPictureThatChangesWhileItIsHeld) {
   layer_.forget_memory();
   EXPECT_EQ(statistics_.counts().frames_checked, 2U);
   EXPECT_EQ(statistics_.counts().frames_torn, 1U);
+}
+
+/// With a driver that pins no memory, frames are copied into buffers that the GPU gives back.
+TEST_F(LayerTest, SaysWhyNoBufferCameBack) {
+  for (const auto& [wait, expected] :
+       {std::pair{&wait_fails, Layer::Upload::gpu_is_lost}, std::pair{&wait_times_out, Layer::Upload::gpu_hangs}}) {
+    std::optional<Layer> layer;
+    {
+      const test::Substitute<int> unpinned(GLAD_GL_AMD_pinned_memory, 0);
+      const test::Substitute<GetString> gpu(glad_glGetString, names_a_gpu);
+      layer.emplace(painters_, false, statistics_, Quality::fast);
+    }
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(layer->upload(frames_.make(i)), Layer::Upload::done);
+    }
+    const test::Substitute<ClientWaitSync> waiting(glad_glClientWaitSync, wait);
+    EXPECT_EQ(layer->upload(frames_.make(3)), expected);
+  }
 }
 
 class GoodLayer : public testing::Test {

@@ -135,7 +135,7 @@ TEST(SceneFile, NamesEveryWord) {
   for (const char* word : {"contain", "cover", "fill"}) {
     EXPECT_EQ(name(layer_from("fit = '" + std::string(word) + "'").fit), word);
   }
-  EXPECT_EQ(layout_names("|", "|"), "grid|side|stereo-side|stereo-top|pip|overlay|free");
+  EXPECT_EQ(layout_names("|", "|"), "grid|side|stereo-side|stereo-top|pip|overlay|depth|free");
   EXPECT_EQ(layout_from_name("Grid"), std::nullopt);
   EXPECT_EQ(fit_from_name(""), std::nullopt);
 }
@@ -168,7 +168,7 @@ TEST(SceneFile, ReportsTheFirstErrorOfTheFile) {
 }
 
 TEST(SceneFile, SaysWhichWordsThereAre) {
-  const std::string layouts = "grid, side, stereo-side, stereo-top, pip, overlay or free";
+  const std::string layouts = "grid, side, stereo-side, stereo-top, pip, overlay, depth or free";
   EXPECT_EQ(top_error("layout = 'gird'"), "1:10: layout is 'gird'; it takes " + layouts);
   EXPECT_EQ(top_error("layout = 3"), "1:10: layout is 3; it takes " + layouts);
   EXPECT_EQ(top_error("layout = ['grid']"), "1:10: layout is an array; it takes " + layouts);
