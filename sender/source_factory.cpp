@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "gl/shader_scene.hpp"
 #include "sender/source_kind.hpp"
 #include "sender/sources/gl/gl_source.hpp"
 #include "sender/sources/media/av_source.hpp"

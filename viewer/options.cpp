@@ -295,25 +295,6 @@ LayersOver read_layout(const RawOptions& raw, Scene& scene) {
   return over;
 }
 
-/// The viewer draws them itself.
-void take_gl_scenes(ViewerOptions& options) {
-  std::vector<SceneLayer> layers;
-  std::vector<ViewedSource> sources;
-  for (std::size_t i = 0; i < options.scene.layers.size(); ++i) {
-    if (is_gl_scene(options.scene.layers[i])) {
-      options.scene.gl_scenes.push_back(options.scene.layers[i].local->source);
-    } else {
-      layers.push_back(std::move(options.scene.layers[i]));
-      sources.push_back(std::move(options.sources[i]));
-    }
-  }
-  if (layers.empty()) {
-    throw Error::usage("--layout depth merges what senders render with what is drawn here; name at least one HOST");
-  }
-  options.scene.layers = std::move(layers);
-  options.sources = std::move(sources);
-}
-
 std::optional<Wall> read_wall(const RawOptions& raw) {
   if (raw.wall.empty()) {
     if (!raw.bezel.empty()) {
@@ -334,7 +315,7 @@ void read_scene_options(const RawOptions& raw, ViewerOptions& options) {
     read_sources(raw, options);
     options.layers_over = read_layout(raw, options.scene);
     if (options.scene.layout == Layout::depth) {
-      take_gl_scenes(options);
+      take_gl_scenes(options.scene, options.sources);
     }
   } else {
     if (!raw.hosts.empty() || !raw.layers.empty() || !raw.listen.empty()) {

@@ -40,12 +40,12 @@ SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authen
 
 SenderSession::~SenderSession() {
   if (stream_ != nullptr) {
-    forget_wishes();
+    forget_viewer();
   }
 }
 
-/// What this viewer asked of the source.
-void SenderSession::forget_wishes() noexcept {
+/// Lets go of what this viewer asked of the source.
+void SenderSession::forget_viewer() noexcept {
   stream_->cadence().forget(this);
   stream_->renders().forget(this);
   stream_->inbox().leave(this);
@@ -106,7 +106,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   }
   subscription_ = std::move(agreed.subscription);
   if (stream_ != nullptr && stream_ != agreed.stream) {
-    forget_wishes();
+    forget_viewer();
   }
   if (stream_ != agreed.stream) {
     agreed.stream->inbox().join(this, wake_event_.get());

@@ -63,7 +63,7 @@ class SenderSession {
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
-  void forget_wishes() noexcept;
+  void forget_viewer() noexcept;
   void take_input(const InputBatch& batch);
   void tell_input_refusal(std::string refusal);
   void send_program_messages();

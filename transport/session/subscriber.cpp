@@ -25,19 +25,19 @@ void Subscriber::confirm_epoch(std::uint64_t epochs_begun) noexcept {
   implementation_->confirm_epoch(epochs_begun);
 }
 void Subscriber::ask_render(const RenderRequest& request) noexcept {
-  implementation_->wish({.kind = RenderWish::Kind::render, .request = request});
+  implementation_->outbox().ask_render(request);
 }
 
 void Subscriber::revoke_render(std::uint64_t id) noexcept {
-  implementation_->wish({.kind = RenderWish::Kind::revoke, .request = {.id = id}});
+  implementation_->outbox().revoke_render(id);
 }
 
 void Subscriber::release_camera() noexcept {
-  implementation_->wish({.kind = RenderWish::Kind::release_camera, .request = {}});
+  implementation_->outbox().release_camera();
 }
 
 std::optional<RenderRequest> Subscriber::find_render(std::uint64_t id) const noexcept {
-  return implementation_->find_render(id);
+  return implementation_->outbox().find_render(id);
 }
 
 void Subscriber::ask_cadence(const CadenceRequest& request) noexcept {

@@ -75,6 +75,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     return stopping_;
   };
   preferences_.parameters.log = &log_;
+  preferences_.on_rendering = [this](const RenderRequest& request) { outbox_.add_rendering(request); };
   if (options_.takes_messages) {
     preferences_.on_message = [this](std::string body) {
       outbox_.add_incoming(std::move(body));
@@ -283,8 +284,6 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     cadence_request_.reset();
     status_.render_refusal.clear();
     status_.render_refusals = 0;
-    wishes_ = FixedQueue<RenderWish>(most_renders);
-    renders_ = FixedQueue<RenderRequest>(most_renders);
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
     too_late.swap(incoming_);
@@ -306,7 +305,6 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
     try {
       if (!session.has_bye()) {
         send_cadence(session);
-        send_wishes(session);
         outbox_.flush();
       }
       session.check_peer();
@@ -353,52 +351,7 @@ void Subscriber::Implementation::send_cadence(ViewerSession& session) {
   }
 }
 
-void Subscriber::Implementation::wish(const RenderWish& wish) noexcept {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!has_session_ || wishes_.size() == most_renders) {
-      return;
-    }
-    wishes_.push(wish);
-  }
-  signal_eventfd(thread_event_.get());
-}
-
-std::optional<RenderRequest> Subscriber::Implementation::find_render(std::uint64_t id) const noexcept {
-  const std::scoped_lock lock(mutex_);
-  for (std::size_t i = 0; i < renders_.size(); ++i) {
-    if (renders_.at(i).id == id) {
-      return renders_.at(i);
-    }
-  }
-  return std::nullopt;
-}
-
-void Subscriber::Implementation::send_wishes(ViewerSession& session) {
-  for (;;) {
-    RenderWish wish;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (wishes_.empty()) {
-        return;
-      }
-      wish = wishes_.pop();
-    }
-    switch (wish.kind) {
-      case RenderWish::Kind::render:
-        session.ask_render(wish.request);
-        break;
-      case RenderWish::Kind::revoke:
-        session.revoke_render(wish.request.id);
-        break;
-      case RenderWish::Kind::release_camera:
-        session.release_camera();
-        break;
-    }
-  }
-}
-
-void Subscriber::Implementation::publish_news(ViewerSession& session, ServedEpoch& epoch) {
+void Subscriber::Implementation::publish_news(const ViewerSession& session, ServedEpoch& epoch) {
   const std::scoped_lock lock(mutex_);
   if (session.epoch() != epoch.number) {
     epoch.number = session.epoch();
@@ -418,12 +371,6 @@ void Subscriber::Implementation::publish_news(ViewerSession& session, ServedEpoc
     status_.render_refusals = session.render_refusals();
     status_.render_refusal = session.render_refusal();
     tell_program();
-  }
-  for (const RenderRequest& named : session.take_new_renders()) {
-    if (renders_.size() == most_renders) {
-      renders_.pop();
-    }
-    renders_.push(named);
   }
   if (session.has_bye()) {
     signal_eventfd(program_event_.get());

@@ -12,7 +12,6 @@
 
 #include "base/adaptive_spin.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/fixed_queue.hpp"
 #include "base/log.hpp"
 #include "transport/session/client_service.hpp"
 #include "transport/session/frame_flows.hpp"
@@ -22,13 +21,6 @@
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
-
-/// What the sender is told of the frames that it is to render.
-struct RenderWish {
-  enum class Kind { render, revoke, release_camera };
-  Kind kind{};
-  RenderRequest request{};  // of Kind::render; its id of Kind::revoke
-};
 
 class Subscriber::Implementation {
  public:
@@ -44,8 +36,6 @@ class Subscriber::Implementation {
     signal_eventfd(thread_event_.get());
   }
   void ask_cadence(const CadenceRequest& request) noexcept;
-  void wish(const RenderWish& wish) noexcept;
-  std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
   [[nodiscard]] ViewerOutbox& outbox() noexcept { return outbox_; }
   void wake() noexcept { signal_eventfd(program_event_.get()); }
   void close(const std::string& statistics_json);
@@ -86,8 +76,7 @@ class Subscriber::Implementation {
     std::uint64_t epochs_begun = 0;
   };
   void send_cadence(ViewerSession& session);
-  void send_wishes(ViewerSession& session);
-  void publish_news(ViewerSession& session, ServedEpoch& epoch);
+  void publish_news(const ViewerSession& session, ServedEpoch& epoch);
   void await_news(const ViewerSession& session);
   [[nodiscard]] bool is_stopping() const {
     const std::scoped_lock lock(mutex_);
@@ -126,10 +115,7 @@ class Subscriber::Implementation {
   FileDescriptor handshake_fd_;  // a second descriptor of the connection in handshake: close() ends it early
   bool has_session_ = false;
   std::optional<CadenceRequest> cadence_request_;  // to be sent
-  static constexpr std::size_t most_renders = 16;
-  FixedQueue<RenderWish> wishes_{most_renders};      // to be sent
-  FixedQueue<RenderRequest> renders_{most_renders};  // that the sender has named
-  ViewerOutbox outbox_;                              // has a mutex of its own
+  ViewerOutbox outbox_;                            // has a mutex of its own
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "transport/session/input_messages.hpp"
+#include "transport/session/render_messages.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -14,6 +15,8 @@ void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session) {
   session_ = session;
   input_ = {};
   messages_.clear();
+  render_notes_ = FixedQueue<RenderNote>(max_renders);
+  renders_ = FixedQueue<RenderRequest>(max_renders);
 }
 
 std::shared_ptr<ViewerSession> ViewerOutbox::open_session() const noexcept {
@@ -54,6 +57,56 @@ bool ViewerOutbox::send_message(const std::string& json) noexcept {
   }
 }
 
+// ---- Frames to render ----
+
+void ViewerOutbox::ask_render(const RenderRequest& request) noexcept {
+  send_render({.kind = RenderNote::Kind::ask, .request = request});
+}
+
+void ViewerOutbox::revoke_render(std::uint64_t id) noexcept {
+  send_render({.kind = RenderNote::Kind::revoke, .request = {.id = id}});
+}
+
+void ViewerOutbox::release_camera() noexcept {
+  send_render({.kind = RenderNote::Kind::release_camera});
+}
+
+/// If too many wait, the sender does not read, and the oldest is of no use any more.
+void ViewerOutbox::send_render(const RenderNote& note) noexcept {
+  try {
+    const std::scoped_lock lock(mutex_);
+    const auto session = open_session();
+    if (!session) {
+      return;
+    }
+    if (render_notes_.full()) {
+      render_notes_.drop();
+    }
+    render_notes_.push(note);
+    write_waiting(*session);
+  } catch (const std::exception&) {
+    // No memory, or the connection is gone, which the subscriber's thread will notice.
+  }
+}
+
+void ViewerOutbox::add_rendering(const RenderRequest& request) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (renders_.full()) {
+    renders_.drop();
+  }
+  renders_.push(request);
+}
+
+std::optional<RenderRequest> ViewerOutbox::find_render(std::uint64_t id) const noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = 0; i < renders_.size(); ++i) {
+    if (renders_.at(i).id == id) {
+      return renders_.at(i);
+    }
+  }
+  return std::nullopt;
+}
+
 void ViewerOutbox::flush() {
   const std::scoped_lock lock(mutex_);
   if (const auto session = open_session()) {
@@ -62,6 +115,20 @@ void ViewerOutbox::flush() {
 }
 
 void ViewerOutbox::write_waiting(ViewerSession& session) {
+  while (!session.has_backlog() && !render_notes_.empty()) {
+    const RenderNote note = render_notes_.pop();
+    switch (note.kind) {
+      case RenderNote::Kind::ask:
+        session.post(render(note.request));
+        break;
+      case RenderNote::Kind::revoke:
+        session.post(framewire::revoke_render(note.request.id));
+        break;
+      case RenderNote::Kind::release_camera:
+        session.post(framewire::release_camera());
+        break;
+    }
+  }
   while (!session.has_backlog() && !input_.empty()) {
     session.post(input_message(*input_.take()));
   }

@@ -1,4 +1,5 @@
-// What a viewer's program sends to the source and gets from it, besides frames: input events and messages of its own.
+// What a viewer's program sends to the source and gets from it, besides frames: input events, messages of its own, and
+// which frames are to be rendered.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "base/fixed_queue.hpp"
+#include "frame/camera.hpp"
 #include "input/events.hpp"
 #include "input/input_queue.hpp"
 
@@ -27,16 +30,31 @@ class ViewerOutbox {
   /// As Subscriber::send_input() and send_message().
   bool send_input(const InputBatch& batch) noexcept;
   bool send_message(const std::string& json) noexcept;
+  void ask_render(const RenderRequest& request) noexcept;
+  void revoke_render(std::uint64_t id) noexcept;
+  void release_camera() noexcept;
   /// The subscriber's thread: the channel may take more. Throws Error when the connection is gone.
   void flush();
 
   /// The subscriber's thread: a message of the sender.
   void add_incoming(std::string body);
   std::optional<std::string> take_incoming();
+  /// The subscriber's thread: what the sender is rendering.
+  void add_rendering(const RenderRequest& request) noexcept;
+  [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
   /// Of incoming ones, because nobody took them.
   [[nodiscard]] std::uint64_t messages_dropped() const;
 
  private:
+  /// What the sender is told of the frames that it is to render.
+  struct RenderNote {
+    enum class Kind { ask, revoke, release_camera };
+    Kind kind{};
+    RenderRequest request{};  // of Kind::ask; its id of Kind::revoke
+  };
+  static constexpr std::size_t max_renders = 16;
+
+  void send_render(const RenderNote& note) noexcept;
   [[nodiscard]] std::shared_ptr<ViewerSession> open_session() const noexcept;
   void write_waiting(ViewerSession& session);
 
@@ -44,6 +62,8 @@ class ViewerOutbox {
   std::weak_ptr<ViewerSession> session_;
   InputQueue input_;
   std::deque<std::string> messages_;
+  FixedQueue<RenderNote> render_notes_{max_renders};
+  FixedQueue<RenderRequest> renders_{max_renders};  // that the sender has named
   std::deque<std::string> incoming_;
   std::uint64_t messages_dropped_ = 0;
 };

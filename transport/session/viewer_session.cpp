@@ -74,6 +74,7 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
 ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector data_connector,
                              const ViewerPreferences& preferences)
     : authenticated_(std::move(authenticated)),
+      on_rendering_(preferences.on_rendering),
       on_message_(preferences.on_message),
       peer_timeout_ns_(preferences.parameters.peer_timeout_ns),
       memory_(preferences.memory),
@@ -380,18 +381,6 @@ void ViewerSession::ask_cadence(const CadenceRequest& request) {
   authenticated_.channel->post(to_json(request));
 }
 
-void ViewerSession::ask_render(const RenderRequest& request) {
-  authenticated_.channel->post(render(request));
-}
-
-void ViewerSession::revoke_render(std::uint64_t id) {
-  authenticated_.channel->post(framewire::revoke_render(id));
-}
-
-void ViewerSession::release_camera() {
-  authenticated_.channel->post(framewire::release_camera());
-}
-
 void ViewerSession::announce_ready() {
   if (pending_ready_) {
     authenticated_.channel->post(to_json(*pending_ready_));
@@ -430,10 +419,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     render_refusal_ = read_no_render(message);
     ++render_refusals_;
   } else if (type == "rendering") {
-    if (new_renders_.size() == max_new_renders) {  // a sender that floods gets no more memory
-      new_renders_.erase(new_renders_.begin());
-    }
-    new_renders_.push_back(read_render_request(message));
+    on_rendering_(read_render_request(message));
   } else if (type == "no_input") {
     input_refusal_ = read_no_input(message);
   } else if (type == "no_message") {

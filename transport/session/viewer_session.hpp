@@ -25,9 +25,10 @@ struct ViewerPreferences {
   std::vector<LinkKind> allowed_links;  // best first
   bool may_choose_link = true;          // as in EndpointOptions
   LinkParameters parameters;
-  std::map<LinkKind, std::string> avoided_links{};       // tried before without success, and why
-  std::vector<const MemoryKind*> memory{};               // as SubscriberOptions::memory
-  bool takes_slices = false;                             // as SubscriberOptions::takes_slices
+  std::map<LinkKind, std::string> avoided_links{};  // tried before without success, and why
+  std::vector<const MemoryKind*> memory{};          // as SubscriberOptions::memory
+  bool takes_slices = false;                        // as SubscriberOptions::takes_slices
+  std::function<void(const RenderRequest&)> on_rendering = [](const RenderRequest&) {};  // the sender renders it
   std::function<void(std::string body)> on_message{};    // gets the sender's messages; unset: they are ignored
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
@@ -102,16 +103,9 @@ class ViewerSession {
   /// Why the sender does not do so; empty if it has not said no.
   [[nodiscard]] const std::string& cadence_refusal() const noexcept { return cadence_refusal_; }
 
-  /// As Subscriber's. Call before has_bye(), on the session's thread.
-  void ask_render(const RenderRequest& request);
-  void revoke_render(std::uint64_t id);
-  void release_camera();
   /// Why the sender does not render what was asked for, and how often it said so.
   [[nodiscard]] const std::string& render_refusal() const noexcept { return render_refusal_; }
   [[nodiscard]] std::uint64_t render_refusals() const noexcept { return render_refusals_; }
-  /// What it is rendering, since the last call; at most max_new_renders.
-  std::vector<RenderRequest> take_new_renders() noexcept { return std::exchange(new_renders_, {}); }
-  static constexpr std::size_t max_new_renders = 16;
   /// Queues a message without waiting, on any thread. Throws Error when the connection is gone.
   void post(const nlohmann::json& message) { authenticated_.channel->post(message); }
   /// While true, post nothing more. Any thread.
@@ -161,9 +155,9 @@ class ViewerSession {
   std::string cadence_refusal_;
   std::string render_refusal_;
   std::uint64_t render_refusals_ = 0;
-  std::vector<RenderRequest> new_renders_;
   std::string input_refusal_;
   std::string message_refusal_;
+  std::function<void(const RenderRequest&)> on_rendering_;
   std::function<void(std::string body)> on_message_;
   std::uint32_t epoch_ = 0;
   std::uint32_t ring_slots_ = 0;

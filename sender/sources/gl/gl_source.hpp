@@ -8,6 +8,7 @@
 
 #include "gl/egl_context.hpp"
 #include "gl/readback.hpp"
+#include "gl/shader_scene.hpp"
 #include "sender/source.hpp"
 #include "sender/sources/gl/gl_renderer.hpp"
 #include "sender/sources/gl/scene_mouse.hpp"
