@@ -285,9 +285,9 @@ std::int64_t Composition::step_ns(Streams streams) const noexcept {
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
-void Composition::frame_shown(std::size_t index, std::int64_t latency_ns) noexcept {
+void Composition::frame_shown(std::size_t index, const StageTimes& stages) noexcept {
   if (index == selection_.layer) {
-    panel_.frame_shown(latency_ns);
+    panel_.frame_shown(stages);
   }
 }
 

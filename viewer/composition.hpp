@@ -70,7 +70,7 @@ class Composition {
 
   void toggle_panel() noexcept { panel_.toggle(); }
   /// A frame of the stream with this index was shown.
-  void frame_shown(std::size_t index, std::int64_t latency_ns) noexcept;
+  void frame_shown(std::size_t index, const StageTimes& stages) noexcept;
 
  private:
   [[nodiscard]] PlacedLayer placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept;

@@ -4,8 +4,10 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/bandwidth.hpp"
+#include "base/clock.hpp"
 #include "viewer/report.hpp"
 
 namespace framewire {
@@ -15,7 +17,10 @@ namespace {
 const ImVec4 value_colour{0.93F, 0.95F, 0.97F, 1};
 const ImVec4 label_colour{0.58F, 0.64F, 0.71F, 1};
 const ImVec4 alarm_colour{0.96F, 0.62F, 0.32F, 1};
-const ImVec4 curve_colour{0.32F, 0.83F, 0.78F, 1};
+/// Of the stages from `offer` on.
+constexpr std::array<ImU32, 5> stage_colours = {IM_COL32(232, 122, 144, 255), IM_COL32(240, 178, 84, 255),
+                                                IM_COL32(158, 206, 106, 255), IM_COL32(82, 212, 200, 255),
+                                                IM_COL32(110, 150, 240, 255)};
 
 void row(const char* label, const std::string& value, const ImVec4& colour = value_colour) {
   ImGui::TableNextRow();
@@ -53,9 +58,64 @@ void draw_rates(const RecentRates& rates, const ViewerCounts& counts, const Subs
 
 }  // namespace
 
-void Panel::frame_shown(std::int64_t latency_ns) noexcept {
-  latencies_ms_[next_] = static_cast<float>(latency_ns) / 1e6F;
-  next_ = (next_ + 1) % latencies_ms_.size();
+/// A stage is shorter than nothing if the machines' clocks are compared badly.
+void Panel::frame_shown(const StageTimes& stages) noexcept {
+  for (std::size_t i = 0; i < stages_in_graph; ++i) {
+    frames_.at(next_).at(i) =
+        static_cast<float>(std::max<std::int64_t>(stages.at(i + 1).value_or(0), 0)) / static_cast<float>(ns_per_ms);
+  }
+  next_ = (next_ + 1) % frames_.size();
+  filled_ = std::min(filled_ + 1, frames_.size());
+}
+
+void Panel::find_medians() noexcept {
+  std::array<float, graph_frames> values{};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(filled_ / 2);
+  for (std::size_t i = 0; i < stages_in_graph; ++i) {
+    // The first places are filled first.
+    const auto end = std::transform(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(filled_),
+                                    values.begin(), [i](const FrameColumn& frame) { return frame.at(i); });
+    std::nth_element(values.begin(), std::min(middle, end), end);
+    medians_ms_.at(i) = *middle;
+  }
+}
+
+void Panel::draw_graph(float scale) const {
+  static_assert(stage_colours.size() == stages_in_graph);
+  const ImVec2 size{ImGui::GetContentRegionAvail().x, 44 * scale};
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  ImGui::Dummy(size);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled(corner, {corner.x + size.x, corner.y + size.y}, IM_COL32(255, 255, 255, 13));
+  float highest_ms = 1;
+  for (const FrameColumn& frame : frames_) {
+    highest_ms = std::max(highest_ms, std::accumulate(frame.begin(), frame.end(), 0.0F) * 1.15F);
+  }
+  const float step = size.x / static_cast<float>(frames_.size());
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const float left = corner.x + step * static_cast<float>(i);
+    float bottom = corner.y + size.y;
+    for (std::size_t stage = 0; stage < stages_in_graph; ++stage) {
+      const float top = bottom - frames_.at((next_ + i) % frames_.size()).at(stage) / highest_ms * size.y;
+      list.AddRectFilled({left, top}, {left + step, bottom}, stage_colours.at(stage));
+      bottom = top;
+    }
+  }
+}
+
+/// The name of each stage in its colour, with its median.
+void Panel::draw_legend() const {
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  for (std::size_t i = 0; i < stages_in_graph; ++i) {
+    const std::string text = fmt::format("{} {:.1f}", name(static_cast<LatencyStage>(i + 1)), medians_ms_.at(i));
+    if (i > 0 &&
+        ImGui::GetItemRectMax().x + ImGui::GetStyle().ItemSpacing.x + ImGui::CalcTextSize(text.c_str()).x < right) {
+      ImGui::SameLine();
+    }
+    ImGui::PushStyleColor(ImGuiCol_Text, stage_colours.at(i));
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopStyleColor();
+  }
 }
 
 void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, const SubscriberCounts& session_counts,
@@ -63,6 +123,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   if (now_ns - updated_ns_ >= update_period_ns) {
     rates_ = statistics.take_panel_rates(now_ns);
     updated_ns_ = now_ns;
+    find_medians();
   }
   const float scale = overlay.scale();
   const float width = std::min(330 * scale, static_cast<float>(surface.width) - 32 * scale);
@@ -83,12 +144,8 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
     draw_rates(rates_, statistics.counts(), session_counts);
     ImGui::EndTable();
   }
-  const float highest = *std::max_element(latencies_ms_.begin(), latencies_ms_.end());
-  ImGui::PushStyleColor(ImGuiCol_PlotLines, curve_colour);
-  ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4{1, 1, 1, 0.05F});
-  ImGui::PlotLines("##latency", latencies_ms_.data(), static_cast<int>(latencies_ms_.size()), static_cast<int>(next_),
-                   nullptr, 0, std::max(highest * 1.15F, 1.0F), {ImGui::GetContentRegionAvail().x, 44 * scale});
-  ImGui::PopStyleColor(2);
+  draw_graph(scale);
+  draw_legend();
   faint_line(facts.format);
   faint_line(facts.colour);
   faint_line(facts.pacing);

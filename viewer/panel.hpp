@@ -23,7 +23,8 @@ struct PanelFacts {
   std::string upload_path;  // "pinned memory, llvmpipe"
 };
 
-/// Updates the rates twice a second, and keeps the latest frames' latencies for the curve. Used on the drawing thread.
+/// Updates the rates twice a second, and keeps the latest frames' stages for the graph: for each frame a column of what
+/// its latency consists of. Used on the drawing thread.
 class Panel {
  public:
   void toggle() noexcept { is_shown_ = !is_shown_; }
@@ -31,24 +32,35 @@ class Panel {
 
   /// It is about another stream from now on.
   void begin_again() noexcept {
-    latencies_ms_.fill(0);
+    frames_.fill({});
+    next_ = filled_ = 0;
     updated_ns_ = 0;
   }
 
-  void frame_shown(std::int64_t latency_ns) noexcept;
+  void frame_shown(const StageTimes& stages) noexcept;
 
   /// Call it between Overlay::begin() and finish().
   void draw(const Overlay& overlay, Size surface, Statistics& statistics, const SubscriberCounts& session_counts,
             const PanelFacts& facts, std::int64_t now_ns);
 
  private:
+  static constexpr std::size_t stages_in_graph = latency_stage_count - 1;  // those that a latency consists of
+  using FrameColumn = std::array<float, stages_in_graph>;                  // ms
+
+  void find_medians() noexcept;
+  void draw_graph(float scale) const;
+  void draw_legend() const;
+
   static constexpr std::int64_t update_period_ns = 500'000'000;
 
   bool is_shown_ = false;
   RecentRates rates_;
   std::int64_t updated_ns_ = 0;
-  std::array<float, 180> latencies_ms_{};  // circular; 3 s at 60 fps
+  static constexpr std::size_t graph_frames = 180;  // 3 s at 60 fps
+  std::array<FrameColumn, graph_frames> frames_{};  // circular
   std::size_t next_ = 0;
+  std::size_t filled_ = 0;
+  FrameColumn medians_ms_{};  // of the frames in the graph
 };
 
 }  // namespace framewire

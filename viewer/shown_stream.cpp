@@ -121,7 +121,7 @@ void ShownStream::pass_unseen() {
   settle();
 }
 
-std::int64_t ShownStream::shown(const Surface::Presented& presented) {
+StageTimes ShownStream::shown(const Surface::Presented& presented) {
   layer_.release_finished();
   times_.drawn_ns = presented.drawn_ns;
   times_.shown_ns = presented.shown_ns;
@@ -135,7 +135,7 @@ std::int64_t ShownStream::shown(const Surface::Presented& presented) {
     }
   });
   frame_times_.frame_shown(number_, header, times_, offset_ns);
-  return presented.shown_ns + offset_ns - header.times.completed_ns;
+  return stage_times(header.times, times_, offset_ns);
 }
 
 void ShownStream::settle() noexcept {

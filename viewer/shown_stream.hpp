@@ -68,8 +68,8 @@ class ShownStream {
   [[nodiscard]] std::string describe_failed_upload() const;
   /// Nobody sees the frame in hand: checks and releases it.
   void pass_unseen();
-  /// The frame in hand was presented. Returns its latency.
-  std::int64_t shown(const Surface::Presented& presented);
+  /// The frame in hand was presented. Returns how long its stages took.
+  StageTimes shown(const Surface::Presented& presented);
   /// Counts the frame in hand, if any, as superseded.
   void settle() noexcept;
 

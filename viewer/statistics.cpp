@@ -51,10 +51,16 @@ void Statistics::frame_checked(bool is_torn) noexcept {
 }
 
 /// A time of 0 is unknown.
-void Statistics::add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept {
-  if (from_ns != 0 && to_ns != 0) {
-    stages_[static_cast<std::size_t>(stage)].add(to_ns - from_ns);
-  }
+StageTimes stage_times(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
+  const auto between = [](std::int64_t from_ns, std::int64_t to_ns) {
+    return from_ns != 0 && to_ns != 0 ? std::optional(to_ns - from_ns) : std::nullopt;
+  };
+  return {between(sender.begun_ns, sender.completed_ns),
+          between(sender.completed_ns, sender.offered_ns),
+          between(sender.offered_ns, sender.offered_ns != 0 ? here.received_ns + clock_offset_ns : 0),
+          between(here.received_ns, here.selected_ns),
+          between(here.selected_ns, here.uploaded_ns),
+          between(here.uploaded_ns, here.shown_ns)};
 }
 
 void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
@@ -69,12 +75,12 @@ void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, s
   }
   line_meter_.frame_shown();
   panel_meter_.frame_shown();
-  add(LatencyStage::produce, sender.begun_ns, sender.completed_ns);
-  add(LatencyStage::offer, sender.completed_ns, sender.offered_ns);
-  add(LatencyStage::wire, sender.offered_ns, sender.offered_ns != 0 ? here.received_ns + clock_offset_ns : 0);
-  add(LatencyStage::queue, here.received_ns, here.selected_ns);
-  add(LatencyStage::upload, here.selected_ns, here.uploaded_ns);
-  add(LatencyStage::present, here.uploaded_ns, here.shown_ns);
+  const StageTimes times = stage_times(sender, here, clock_offset_ns);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times.at(i)) {
+      stages_.at(i).add(*times.at(i));
+    }
+  }
   if (sender.completed_ns != 0) {
     const std::int64_t latency_ns = here.shown_ns + clock_offset_ns - sender.completed_ns;
     latency_.add(latency_ns);

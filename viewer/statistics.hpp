@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "base/histogram.hpp"
@@ -32,6 +33,11 @@ struct ShownTimes {
   std::int64_t drawn_ns = 0;  // ready to be presented
   std::int64_t shown_ns = 0;
 };
+
+/// How long each stage of a frame took, ns, in the order of LatencyStage; nothing: not known.
+using StageTimes = std::array<std::optional<std::int64_t>, latency_stage_count>;
+/// `clock_offset_ns` is the sender's clock minus ours (Subscriber::clock_offset).
+StageTimes stage_times(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept;
 
 struct ViewerCounts {
   std::uint64_t frames_received = 0;
@@ -85,7 +91,6 @@ class Statistics {
   [[nodiscard]] RecentRates take_panel_rates(std::int64_t now_ns) noexcept;
 
  private:
-  void add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept;
   [[nodiscard]] double seconds_locked() const noexcept;
 
   mutable std::mutex mutex_;  // guards what follows

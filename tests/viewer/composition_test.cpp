@@ -96,7 +96,7 @@ TEST_F(CompositionTest, HasAPanelOnDemand) {
   show_a_white_frame();
   facts_.status.state = SubscriberState::connected;
   composition_.toggle_panel();
-  composition_.frame_shown(0, ns_per_ms);
+  composition_.frame_shown(0, {ns_per_ms, 0, ns_per_ms, 2 * ns_per_ms, ns_per_ms, std::nullopt});
   draw();  // ImGui only measures a new window in its first frame
   EXPECT_GT(colours(draw()), 20U);
   EXPECT_EQ(edge(draw()), 255);
