@@ -96,10 +96,11 @@ std::uint32_t parts_of(std::string_view list, std::string_view source) {
     return ShaderScene::all_parts;
   }
   std::uint32_t parts = 0;
-  while (!list.empty()) {
-    const std::string_view one = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(one.size() + 1, list.size()));
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    const std::string_view one = list.substr(start, end - start);
     parts |= std::uint32_t{1} << (parse_number(one, "a part of " + quote(source), 1, 32) - 1);
+    start = end + 1;
   }
   return parts;
 }

@@ -37,24 +37,36 @@ DepthView::DepthView(const std::vector<std::string>& scenes, std::int64_t starte
   }
 }
 
+void DepthView::forget(const ShownStream& stream) noexcept {
+  std::erase_if(members_, [&](const Member& member) { return member.stream == &stream; });
+}
+
+void DepthView::release_cameras(Streams streams) noexcept {
+  has_asked_ = false;
+  for (const auto& stream : streams) {
+    stream->stream()->release_camera();
+  }
+}
+
 void DepthView::follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns) {
   follow_members(streams, now_ns);
   follow_refusals(now_ns);
   due_ns_ = INT64_MAX;
   choose(now_ns);
   while (const auto id = sets_.give_up(now_ns)) {
-    for (const Member& member : members_) {
-      member.stream->stream()->revoke_render(*id);
-    }
+    revoke(*id);
   }
   if (asks && !members_.empty()) {
     ask(period_ns, now_ns);
     due_ns_ = std::min(due_ns_, sets_.due_ns());
+  } else if (!asks && has_asked_) {
+    release_cameras(streams);
+    sets_.begin_again(now_ns);
   }
   due_ns_ = std::min(due_ns_, sets_.give_up_ns());
 }
 
-/// Frames that were asked of other members never become complete.
+/// Frames that were asked of other members never become complete. The senders need not render them any more.
 void DepthView::follow_members(Streams streams, std::int64_t now_ns) {
   std::vector<Member> now;
   for (const auto& stream : streams) {
@@ -66,11 +78,19 @@ void DepthView::follow_members(Streams streams, std::int64_t now_ns) {
     if (sends && fault.empty()) {
       const auto before = std::ranges::find(members_, stream.get(), &Member::stream);
       const bool is_same = before != members_.end() && before->session == status.session_number;
-      now.push_back(is_same ? *before : Member{.stream = stream.get(), .session = status.session_number});
+      now.push_back(
+          is_same
+              ? *before
+              : Member{.stream = stream.get(), .session = status.session_number, .refusals = status.render_refusals});
+    } else if (std::ranges::find(members_, stream.get(), &Member::stream) != members_.end()) {
+      stream->stream()->release_camera();
     }
   }
   if (now != members_) {
     members_ = std::move(now);
+    while (const auto id = sets_.withdraw()) {
+      revoke(*id);
+    }
     sets_.begin_again(now_ns);
   }
 }
@@ -150,8 +170,15 @@ std::optional<RenderRequest> DepthView::find_request(std::uint64_t id) const noe
   return std::nullopt;
 }
 
+void DepthView::revoke(std::uint64_t id) noexcept {
+  for (const Member& member : members_) {
+    member.stream->stream()->revoke_render(id);
+  }
+}
+
 void DepthView::ask(std::int64_t period_ns, std::int64_t now_ns) {
   if (const auto request = sets_.next(camera_, now_ns - started_ns_, period_ns, now_ns)) {
+    has_asked_ = true;
     for (const Member& member : members_) {
       member.stream->stream()->ask_render(*request);
     }

@@ -33,10 +33,16 @@ class DepthView {
   DepthView(const DepthView&) = delete;
   DepthView& operator=(const DepthView&) = delete;
 
+  /// Before a stream that follow() was given is destroyed.
+  void forget(const ShownStream& stream) noexcept;
+  /// From now on other viewers may move the cameras of these streams, until this one asks again.
+  void release_cameras(Streams streams) noexcept;
+
   /// From where the next frames are rendered.
   void set_camera(const Camera& camera) noexcept { camera_ = camera; }
 
-  /// Chooses the frames to show, if a set is complete, and asks for others, if `asks`: one in each `period_ns`.
+  /// Chooses the frames to show, if a set is complete. Asks for others, one in each `period_ns`, if `asks`; else
+  /// releases the cameras.
   void follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns);
   /// When follow() has something to do, if no frame comes before.
   [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
@@ -71,6 +77,7 @@ class DepthView {
   void follow_refusals(std::int64_t now_ns);
   void choose(std::int64_t now_ns);
   void ask(std::int64_t period_ns, std::int64_t now_ns);
+  void revoke(std::uint64_t id) noexcept;
   [[nodiscard]] std::optional<RenderRequest> find_request(std::uint64_t id) const noexcept;
   void draw_scenes(Size size);
 
@@ -83,6 +90,7 @@ class DepthView {
   std::optional<RenderRequest> chosen_;
   std::optional<PaintedFrame> picture_;
   std::int64_t due_ns_ = INT64_MAX;
+  bool has_asked_ = false;  // since it released the cameras
   bool has_said_refusal_ = false;
   std::string warning_;
 };

@@ -53,6 +53,7 @@ Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clo
       upload_method_(FrameTexture().method()) {}
 
 void Drawing::show(const ShownScene& shown) {
+  const bool is_first = streams_so_far_ == 0;
   Streams before = std::exchange(streams_, {});
   for (const auto& stream : shown.streams) {
     const auto known = std::ranges::find_if(before, [&](const auto& old) { return old && old->stream() == stream; });
@@ -60,21 +61,25 @@ void Drawing::show(const ShownScene& shown) {
                                              : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
                                                                              options_, streams_so_far_++));
   }
-  follow_depth(shown.scene);
+  for (const auto& gone : before) {
+    if (depth_ && gone) {
+      depth_->forget(*gone);
+    }
+  }
+  follow_depth(shown.scene, is_first);
   composition_.show(shown.scene, shown.selection);
   composition_.show_note(shown.noted_layer, shown.note);
   schedule_.request_within(delay_of_new_scene_ns());
 }
 
-void Drawing::follow_depth(const Scene& scene) {
+void Drawing::follow_depth(const Scene& scene, bool is_first) {
   const bool is_merged = scene.layout == Layout::depth;
-  if (!is_merged || depth_scenes_ != scene.gl_scenes) {
+  if (!is_merged && depth_) {
+    depth_->release_cameras(streams_);
     depth_.reset();
   }
-  if (is_merged && !depth_) {
-    depth_ = std::make_unique<DepthView>(scene.gl_scenes, started_ns_);
-    depth_->set_camera(camera_);
-    depth_scenes_ = scene.gl_scenes;
+  if (is_merged && (!depth_ || depth_scenes_ != scene.gl_scenes)) {
+    replace_depth(scene.gl_scenes, is_first);
   }
   for (const auto& stream : streams_) {
     stream->stream()->queue().show_by_tag(is_merged);
@@ -82,6 +87,27 @@ void Drawing::follow_depth(const Scene& scene) {
       stream->set_misfit("");
     }
   }
+}
+
+/// What cannot be drawn here ends a viewer that begins. One whose scene file is edited goes on with what it has.
+void Drawing::replace_depth(const std::vector<std::string>& scenes, bool is_first) {
+  try {
+    auto replacement = std::make_unique<DepthView>(scenes, started_ns_);
+    if (depth_) {
+      depth_->release_cameras(streams_);
+    }
+    depth_ = std::move(replacement);
+  } catch (const Error& error) {
+    if (is_first || find_gl_loss()) {
+      throw;
+    }
+    warnings_.emplace_back(error.what());
+    if (!depth_) {
+      depth_ = std::make_unique<DepthView>(std::vector<std::string>(), started_ns_);
+    }
+  }
+  depth_->set_camera(camera_);
+  depth_scenes_ = scenes;
 }
 
 void Drawing::set_camera(const Camera& camera) noexcept {

@@ -84,7 +84,8 @@ class Drawing {
 
   void follow_facts();
   void follow_news(std::size_t index);
-  void follow_depth(const Scene& scene);
+  void follow_depth(const Scene& scene, bool is_first);
+  void replace_depth(const std::vector<std::string>& scenes, bool is_first);
   bool show_frames();
   void show_frames_in_hand();
   void upload(ShownStream& stream);

@@ -77,6 +77,11 @@ class RenderSets {
     next_ns_ += std::uniform_int_distribution<std::int64_t>(500 * ns_per_ms, 1500 * ns_per_ms)(random_);
   }
 
+  /// A frame that is not wanted any more, if one is waited for: call it until none is. It does not count as missed.
+  std::optional<std::uint64_t> withdraw() noexcept {
+    return outstanding_.empty() ? std::nullopt : std::optional(outstanding_.pop().request.id);
+  }
+
   /// The sources are others now: what was asked for never becomes complete. It does not count as missed.
   void begin_again(std::int64_t now_ns) noexcept {
     while (!outstanding_.empty()) {

@@ -1,4 +1,6 @@
 """The viewer's window on an X server without a screen."""
+import ctypes
+import ctypes.util
 import os
 import subprocess
 
@@ -50,6 +52,23 @@ class OnADisplay(harness.EndToEnd):
     def press(self, key: str):
         self.tool("xdotool", "windowfocus", self.window)
         self.tool("xdotool", "key", key)
+
+    def open_display(self):
+        """Opens libX11 and a connection: the test does a window manager's work, as this server has none."""
+        x11 = ctypes.CDLL(ctypes.util.find_library("X11"))
+        x11.XOpenDisplay.restype = ctypes.c_void_p
+        x11.XInternAtom.restype = ctypes.c_ulong
+        return x11, ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
+
+    def minimise_as_a_window_manager_does(self, iconic: bool):
+        """ICCCM 4.1.4: unmaps the window and sets WM_STATE to Iconic (3), or maps it and sets Normal (1)."""
+        self.tool("xdotool", "windowunmap" if iconic else "windowmap", self.window)
+        x11, display = self.open_display()
+        state = x11.XInternAtom(display, b"WM_STATE", False)
+        values = (ctypes.c_long * 2)(3 if iconic else 1, 0)
+        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(state), ctypes.c_ulong(state), 32,
+                            0, values, 2)
+        x11.XCloseDisplay(display)
 
     def screen(self) -> pictures.Picture:
         """A picture of the X server's whole screen."""

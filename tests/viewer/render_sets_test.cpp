@@ -86,6 +86,18 @@ TEST(RenderSets, GiveUpWhatDoesNotBecomeComplete) {
   EXPECT_LE(sets.due_ns(), RenderSets::longest_wait_ns);
 }
 
+TEST(RenderSets, WithdrawWhatIsNotWantedAnyMore) {
+  RenderSets sets(1);
+  const auto first = sets.next({}, 0, period_ns, 0);
+  const auto second = sets.next({}, 0, period_ns, period_ns);
+  EXPECT_EQ(sets.withdraw(), first->id);
+  EXPECT_EQ(sets.withdraw(), second->id);
+  EXPECT_FALSE(sets.withdraw());
+  EXPECT_FALSE(sets.find(second->id));
+  EXPECT_EQ(sets.give_up_ns(), INT64_MAX);
+  EXPECT_EQ(sets.sets_missed(), 0U);
+}
+
 TEST(RenderSets, TryAgainAWhileAfterARefusal) {
   RenderSets sets(1);
   const auto first = sets.next({}, 0, period_ns, 0);
