@@ -21,8 +21,9 @@ def listed(page: str) -> set[str]:
 
 
 def newest_format(header: str) -> str:
+    """Of those that are pictures alone: one with depth is drawn, converted and written as its colours."""
     enumeration = re.search(r"enum class PixelFormat[^{]*{(.*?)}", header, re.S)
-    return re.findall(r"^\s*(\w+) = \d+,", enumeration.group(1), re.M)[-1]
+    return re.findall(r"^\s*(\w+) = \d+,(?!.*has_depth)", enumeration.group(1), re.M)[-1]
 
 
 def naming(top: pathlib.Path, enumerator: str) -> set[str]:
