@@ -72,7 +72,9 @@ void DepthView::follow_members(Streams streams, std::int64_t now_ns) {
   for (const auto& stream : streams) {
     const ShownStream* const first = now.empty() ? nullptr : now.front().stream;
     const SubscriberStatus& status = stream->facts().status;
-    const bool sends = status.state == SubscriberState::connected && status.format;
+    // Before the format of this session came, the source may not have begun: it would refuse to render on request.
+    const bool sends =
+        status.state == SubscriberState::connected && status.format_session == status.session_number && status.format;
     const std::string fault = sends ? misfit(*stream, first, now.size()) : "";
     stream->set_misfit(fault);
     if (sends && fault.empty()) {

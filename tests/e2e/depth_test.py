@@ -1,5 +1,4 @@
 """Parts of one scene from several senders, merged by depth into one picture."""
-import json
 import re
 
 import harness
@@ -109,9 +108,8 @@ class DepthTest(harness.EndToEnd):
             DepthTest._whole = whole
         return DepthTest._whole
 
-    @staticmethod
-    def sets(viewer: harness.Program) -> tuple[int, int]:
-        stats = json.loads(viewer.stats_file.read_text())
+    def sets(self, viewer: harness.Program) -> tuple[int, int]:
+        stats = self.read_stats(viewer.stats_file)
         return stats["sets_shown"], stats["sets_missed"]
 
 
@@ -129,7 +127,7 @@ class Depth(DepthTest):
                 self.assertEqual(viewer.text.count(f"transport={link} "), 2)
                 shown, _ = self.sets(viewer)
                 self.assertGreater(shown, 5)
-                for stream in json.loads(viewer.stats_file.read_text())["streams"]:
+                for stream in self.read_stats(viewer.stats_file)["streams"]:
                     self.assertEqual(stream["frames_shown"], shown, stream)
 
     def test_at_the_same_depth_the_earlier_source_wins(self):
@@ -159,7 +157,7 @@ class Depth(DepthTest):
         picture = self.picture_of(viewer)
         self.assertEqual(len(viewer.complaints()), 3, viewer.text)
         self.assert_same(picture, whole, slice(0, HEIGHT // 2))  # the notes are below
-        streams = json.loads(viewer.stats_file.read_text())["streams"]
+        streams = self.read_stats(viewer.stats_file)["streams"]
         for sender, stream in zip((senders[0], plain, senders[1], small, bars), streams):
             self.assertGreater(stream["frames_received"], 0, stream)
             self.assertEqual(stream["frames_shown"] > 0, sender in senders, stream)

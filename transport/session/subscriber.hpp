@@ -48,6 +48,7 @@ struct SubscriberStatus {
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
+  std::uint64_t format_session = 0;         // session_number of that epoch: an earlier one until the next format comes
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty

@@ -109,10 +109,10 @@ void GlSource::run(Stream& stream) {
     context_.release_current();
   };
   const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
-  stream.begin_epoch(format_);
   if (renders_on_request_) {
-    stream.renders().offer();
+    stream.renders().offer();  // before the epoch, of which viewers learn
   }
+  stream.begin_epoch(format_);
   if (realtime_) {
     stream.cadence().offer(std::llround(1e9 / frames_per_s_));
   }
