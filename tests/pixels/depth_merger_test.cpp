@@ -17,11 +17,11 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-using Rgba = std::array<std::uint8_t, 4>;
+using Texel = std::array<std::uint8_t, 4>;
 
 /// A picture in host memory, and its textures.
 struct TestPicture {
-  TestPicture(Size size, std::vector<Rgba> its_colours, std::vector<float> its_depths)
+  TestPicture(Size size, std::vector<Texel> its_colours, std::vector<float> its_depths)
       : colours(std::move(its_colours)), depths(std::move(its_depths)) {
     colour_texture = texture(size, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, colours.data());
     depth_texture = texture(size, GL_R32F, GL_RED, GL_FLOAT, depths.data());
@@ -35,29 +35,29 @@ struct TestPicture {
   }
   [[nodiscard]] DepthPicture picture() const { return {.colour = colour_texture.id(), .depth = depth_texture.id()}; }
 
-  std::vector<Rgba> colours;
+  std::vector<Texel> colours;
   std::vector<float> depths;
   GlTexture colour_texture;
   GlTexture depth_texture;
 };
 
-std::vector<Rgba> pixels_of(GLuint texture, Size size) {
-  std::vector<Rgba> pixels(std::size_t{size.width} * size.height);
+std::vector<Texel> pixels_of(GLuint texture, Size size) {
+  std::vector<Texel> pixels(std::size_t{size.width} * size.height);
   glGetTextureImage(texture, 0, GL_RGBA, GL_UNSIGNED_BYTE, static_cast<GLsizei>(pixels.size() * 4), pixels.data());
   return pixels;
 }
 
 /// The rule, the long way.
-Rgba nearest(const std::vector<TestPicture>& pictures, std::size_t at) {
-  const auto distance = [&](std::size_t i) {
+Texel nearest(const std::vector<TestPicture>& pictures, std::size_t at) {
+  const auto distance = [&](std::size_t i) -> double {
     const float depth = pictures[i].depths[at];
-    return std::isfinite(depth) ? depth : infinity;
+    return std::isfinite(depth) ? double{depth} : double{infinity};
   };
   std::size_t best = 0;
   for (std::size_t i = 1; i < pictures.size(); ++i) {
     best = distance(i) < distance(best) ? i : best;
   }
-  const Rgba& colour = pictures[best].colours[at];
+  const Texel& colour = pictures[best].colours[at];
   return {colour[0], colour[1], colour[2], 255};
 }
 
@@ -75,7 +75,7 @@ TEST_F(DepthMergerTest, TheNearestIsSeenAndTheEarlierOneOfEquals) {
   for (std::size_t count = 1; count <= DepthMerger::most_pictures; ++count) {
     std::vector<TestPicture> pictures;
     for (std::size_t i = 0; i < count; ++i) {
-      std::vector<Rgba> colours(std::size_t{size.width} * size.height);
+      std::vector<Texel> colours(std::size_t{size.width} * size.height);
       std::vector<float> distances(colours.size());
       for (std::size_t at = 0; at < colours.size(); ++at) {
         for (std::uint8_t& value : colours[at]) {
@@ -102,10 +102,10 @@ TEST_F(DepthMergerTest, TheNearestIsSeenAndTheEarlierOneOfEquals) {
 TEST_F(DepthMergerTest, NothingEverywhereShowsTheFirst) {
   constexpr Size size{4, 4};
   const std::vector<float> nothing(16, infinity), no_number(16, not_a_number);
-  const TestPicture first(size, std::vector<Rgba>(16, {10, 20, 30, 0}), no_number);
-  const TestPicture second(size, std::vector<Rgba>(16, {1, 2, 3, 4}), nothing);
+  const TestPicture first(size, std::vector<Texel>(16, {10, 20, 30, 0}), no_number);
+  const TestPicture second(size, std::vector<Texel>(16, {1, 2, 3, 4}), nothing);
   merger_.merge(size, std::array{first.picture(), second.picture()});
-  EXPECT_EQ(pixels_of(merger_.texture(), size), std::vector<Rgba>(16, {10, 20, 30, 255}));
+  EXPECT_EQ(pixels_of(merger_.texture(), size), std::vector<Texel>(16, {10, 20, 30, 255}));
 }
 
 /// What makes it possible to divide a scene among machines: a part looks the same, and is as far, whoever draws it.
