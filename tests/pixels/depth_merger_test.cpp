@@ -51,7 +51,7 @@ std::vector<Texel> pixels_of(GLuint texture, Size size) {
 Texel nearest(const std::vector<TestPicture>& pictures, std::size_t at) {
   const auto distance = [&](std::size_t i) -> double {
     const float depth = pictures[i].depths[at];
-    return std::isfinite(depth) ? double{depth} : double{infinity};
+    return std::isfinite(depth) ? double{depth} : HUGE_VAL;
   };
   std::size_t best = 0;
   for (std::size_t i = 1; i < pictures.size(); ++i) {
