@@ -44,12 +44,17 @@ void SourceInbox::take_messages(std::function<void()> wake) {
 
 std::optional<ViewerMessage> SourceInbox::take_message() {
   const std::scoped_lock lock(mutex_);
-  if (messages_.empty()) {
-    return std::nullopt;
+  for (std::size_t tried = 0; tried <= sessions_.size(); ++tried) {
+    turn_ = turn_ <= sessions_.size() ? turn_ : 0;
+    std::deque<ViewerMessage>& waiting = turn_ < sessions_.size() ? sessions_[turn_].incoming : left_behind_;
+    ++turn_;
+    if (!waiting.empty()) {
+      ViewerMessage message = std::move(waiting.front());
+      waiting.pop_front();
+      return message;
+    }
   }
-  ViewerMessage message = std::move(messages_.front());
-  messages_.pop_front();
-  return message;
+  return std::nullopt;
 }
 
 void SourceInbox::broadcast(std::string body) {
@@ -80,11 +85,15 @@ SourceInbox::Session* SourceInbox::find(const void* session) noexcept {
 
 void SourceInbox::join(const void* session, int wake_event) {
   const std::scoped_lock lock(mutex_);
-  sessions_.push_back({.id = session, .number = ++sessions_joined_, .wake_event = wake_event, .outgoing = {}});
+  sessions_.push_back(
+      {.id = session, .number = ++sessions_joined_, .wake_event = wake_event, .outgoing = {}, .incoming = {}});
 }
 
 void SourceInbox::leave(const void* session) noexcept {
   const std::scoped_lock lock(mutex_);
+  if (Session* const leaving = find(session)) {
+    leave_behind(leaving->incoming);
+  }
   std::erase_if(sessions_, [&](const Session& one) { return one.id == session; });
   if (owner_ != session) {
     return;
@@ -103,6 +112,19 @@ void SourceInbox::leave(const void* session) noexcept {
   for (const Session& one : sessions_) {
     signal_eventfd(one.wake_event);
   }
+}
+
+/// The program still gets them.
+void SourceInbox::leave_behind(std::deque<ViewerMessage>& messages) noexcept {
+  try {
+    while (!messages.empty() && left_behind_.size() < max_waiting_messages) {
+      left_behind_.push_back(std::move(messages.front()));
+      messages.pop_front();
+    }
+  } catch (const std::exception&) {
+    // Out of memory: the program misses the rest.
+  }
+  counts_.messages_dropped += messages.size();
 }
 
 std::string SourceInbox::refusal_of(const void* session) const {
@@ -143,12 +165,12 @@ std::string SourceInbox::give_message(const void* session, std::string body) {
     return "this sender takes no messages: it runs without --messages";
   }
   ++counts_.messages_received;
-  if (messages_.size() >= max_waiting_messages) {
+  Session* const sender = find(session);
+  if (sender == nullptr || sender->incoming.size() >= max_waiting_messages) {
     ++counts_.messages_dropped;
     return {};
   }
-  const Session* const sender = find(session);
-  messages_.push_back({.viewer = sender != nullptr ? sender->number : 0, .body = std::move(body)});
+  sender->incoming.push_back({.viewer = sender->number, .body = std::move(body)});
   wake_for_messages_();
   return {};
 }

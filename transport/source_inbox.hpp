@@ -29,7 +29,7 @@ struct ViewerMessage {
 /// queues are bounded, and no call waits. Any thread.
 class SourceInbox {
  public:
-  /// Messages that wait for the program, and for each viewer.
+  /// Messages that wait of each viewer, and for each viewer.
   static constexpr std::size_t max_waiting_messages = 256;
 
   struct Counts {
@@ -82,6 +82,7 @@ class SourceInbox {
   void set_closing_reason(std::string why);
   /// From now on viewers may send messages; `wake` as above. An empty one: not any more.
   void take_messages(std::function<void()> wake);
+  /// Of each viewer in turn, its oldest.
   [[nodiscard]] std::optional<ViewerMessage> take_message();
   /// Sends a JSON object to all viewers, at most max_message_body_bytes. A viewer that does not take its messages loses
   /// the oldest.
@@ -95,7 +96,7 @@ class SourceInbox {
   void leave(const void* session) noexcept;
   /// Its viewer's events. Returns why they are refused, or nothing.
   std::string give_input(const void* session, const InputBatch& batch);
-  /// Its viewer's message. Returns why it is refused, or nothing; a full queue drops it.
+  /// Its viewer's message. Returns why it is refused, or nothing; when too many of this viewer wait, it is dropped.
   std::string give_message(const void* session, std::string body);
   /// Why give_input() would refuse its events now.
   [[nodiscard]] std::string input_refusal(const void* session) const;
@@ -108,9 +109,11 @@ class SourceInbox {
     std::uint64_t number = 0;
     int wake_event = -1;
     std::deque<std::shared_ptr<const std::string>> outgoing;
+    std::deque<ViewerMessage> incoming;
   };
 
   void close(const Reader& reader) noexcept;
+  void leave_behind(std::deque<ViewerMessage>& messages) noexcept;
   [[nodiscard]] std::string refusal_of(const void* session) const;
   [[nodiscard]] Session* find(const void* session) noexcept;
 
@@ -119,8 +122,9 @@ class SourceInbox {
   std::string closing_reason_;
   const void* owner_ = nullptr;
   std::function<void()> wake_for_messages_;
-  std::deque<ViewerMessage> messages_;
   std::vector<Session> sessions_;
+  std::deque<ViewerMessage> left_behind_;  // messages of sessions that have left; bounded as each of theirs
+  std::size_t turn_ = 0;                   // of take_message(): an index of sessions_, or behind them
   std::uint64_t sessions_joined_ = 0;
   Counts counts_;
 };

@@ -292,6 +292,13 @@ TEST(Messages, ALineMayNameItsStream) {
   EXPECT_EQ(message_line("{}", ""), R"({"body":{}})");
 }
 
+TEST(Messages, ALineHasNoControlForATerminal) {
+  const json body{{"a", "\x1b\x7f\u0085\u009b\u202eß"}};
+  const std::string line = message_line(body.dump(), "\u009b");
+  EXPECT_EQ(line, R"({"body":{"a":"\u001b\u007f\u0085\u009b\u202e\u00df"},"stream":"\u009b"})");
+  EXPECT_EQ(json::parse(line).at("body"), body);
+}
+
 TEST(Messages, InputThatIsTakenNowNeedsNoWords) {
   EXPECT_EQ(read_no_input(no_input("")), "");
   EXPECT_EQ(read_no_input(no_input("a\nb")), "a\\x0ab");

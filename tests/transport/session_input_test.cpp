@@ -228,6 +228,26 @@ class HostileInput : public SessionInput {
     return {std::move(viewer), std::move(path)};
   }
 
+  /// Waits for the format, and is ready.
+  static void begin(const AuthenticatedChannel& viewer) {
+    for (;;) {
+      const json message = viewer.channel->receive(monotonic_ns() + test::timeout_ns);
+      if (message_type(message) == "epoch") {
+        return viewer.channel->send(to_json(ReadyMessage{.number = read_epoch(message).number, .ring_slots = 2}));
+      }
+    }
+  }
+
+  /// The type of the next message that is none about frames.
+  static std::string next_type(const AuthenticatedChannel& viewer) {
+    for (;;) {
+      const std::string type = message_type(viewer.channel->receive(monotonic_ns() + test::timeout_ns));
+      if (type != "epoch") {
+        return type;
+      }
+    }
+  }
+
   /// The text of the refusal that ends the session.
   static std::string refusal_of(const AuthenticatedChannel& viewer) {
     for (;;) {
@@ -281,8 +301,21 @@ TEST_F(HostileInput, AFloodIsBoundedAndDisturbsNobody) {
   EXPECT_TRUE(subscriber.send_message("{}"));
 }
 
+TEST_F(HostileInput, AViewerInItsHandshakeGetsNoMessages) {
+  const auto [viewer, path] = join();
+  ASSERT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
+  stream_.inbox().broadcast("{}");
+  for (int i = 0; i < 3; ++i) {  // between two answers the session has looked for messages
+    viewer.channel->send(to_json(ClockMessage{.viewer_ns = 1}));
+    EXPECT_EQ(next_type(viewer), "clock");
+  }
+  viewer.channel->send(to_json(ReadyMessage{.number = 1, .ring_slots = 2}));
+  EXPECT_EQ(next_type(viewer), "message");
+}
+
 TEST_F(HostileInput, AViewerThatReadsNothingKeepsNoMessages) {
   const auto [viewer, path] = join();
+  begin(viewer);
   Subscriber subscriber(dialling(), log_);
   ASSERT_TRUE(take_frame(subscriber));
   const std::string long_body = "{\"a\":\"" + std::string(60'000, 'a') + "\"}";

@@ -83,27 +83,50 @@ TEST_F(SourceInboxTest, CountsWhatAFullQueueDrops) {
   EXPECT_EQ(inbox_.counts().events_dropped, 10U);
 }
 
-TEST_F(SourceInboxTest, MessagesOfViewersWaitInOrderAndBounded) {
+TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
   EXPECT_NE(inbox_.give_message(&one_, "{}").find("takes no messages"), std::string::npos);
   int wakes = 0;
   inbox_.take_messages([&] { ++wakes; });
-  EXPECT_EQ(inbox_.give_message(&other_, R"({"a":1})"), "");
-  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 9; ++i) {
-    EXPECT_EQ(inbox_.give_message(&one_, "{}"), "");
+  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 10; ++i) {
+    EXPECT_EQ(inbox_.give_message(&one_, std::to_string(i)), "");
   }
-  EXPECT_EQ(inbox_.counts().messages_received, SourceInbox::max_waiting_messages + 10);
-  EXPECT_EQ(inbox_.counts().messages_dropped, 10U);
-  const auto first = inbox_.take_message();
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->viewer, 2U);
-  EXPECT_EQ(first->body, R"({"a":1})");
-  std::size_t more = 0;
+  EXPECT_EQ(inbox_.give_message(&other_, "a"), "");
+  EXPECT_EQ(inbox_.give_message(&other_, "b"), "");
+  EXPECT_EQ(inbox_.counts().messages_received, SourceInbox::max_waiting_messages + 12);
+  EXPECT_EQ(inbox_.counts().messages_dropped, 10U) << "of the viewer that sends so many";
+  EXPECT_EQ(wakes, static_cast<int>(SourceInbox::max_waiting_messages + 2));
+  std::vector<std::string> of_one;
+  std::vector<std::string> of_other;
+  std::size_t taken = 0;
   while (const auto message = inbox_.take_message()) {
-    EXPECT_EQ(message->viewer, 1U);
-    ++more;
+    (message->viewer == 1 ? of_one : of_other).push_back(message->body);
+    EXPECT_TRUE(++taken != 4 || of_other.size() == 2) << "they take turns";
   }
-  EXPECT_EQ(more, SourceInbox::max_waiting_messages - 1);
-  EXPECT_EQ(wakes, static_cast<int>(SourceInbox::max_waiting_messages));
+  EXPECT_EQ(of_other, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(of_one.size(), SourceInbox::max_waiting_messages);
+  EXPECT_EQ(of_one.front(), "0");
+  EXPECT_EQ(of_one.back(), std::to_string(SourceInbox::max_waiting_messages - 1));
+}
+
+TEST_F(SourceInboxTest, MessagesOfViewersThatHaveLeftStillComeAndStayBounded) {
+  inbox_.take_messages([] {});
+  constexpr std::size_t most = SourceInbox::max_waiting_messages;
+  for (std::size_t visit = 0; visit < 3; ++visit) {
+    for (std::size_t i = 0; i < most; ++i) {
+      inbox_.give_message(&one_, "{}");
+    }
+    inbox_.leave(&one_);
+    inbox_.join(&one_, one_.get());
+  }
+  EXPECT_EQ(inbox_.counts().messages_dropped, 2 * most);
+  inbox_.give_message(&other_, "{}");
+  inbox_.leave(&other_);
+  EXPECT_EQ(inbox_.counts().messages_dropped, 2 * most + 1);
+  std::size_t taken = 0;
+  for (auto message = inbox_.take_message(); message; message = inbox_.take_message(), ++taken) {
+    EXPECT_EQ(message->viewer, 1U);
+  }
+  EXPECT_EQ(taken, most);
 }
 
 TEST_F(SourceInboxTest, MessagesGoToAllViewersAndASlowOneLosesTheOldest) {

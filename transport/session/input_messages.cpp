@@ -74,7 +74,8 @@ std::string message_line(const std::string& body, const std::string& stream, std
   if (!stream.empty()) {
     line["stream"] = stream;
   }
-  return line.dump();
+  // A terminal would obey controls, those of one byte and those of C1.
+  return line.dump(-1, ' ', true);
 }
 
 std::optional<MessageLine> read_message_line(std::string_view line) {

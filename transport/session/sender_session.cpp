@@ -261,6 +261,9 @@ void SenderSession::tell_input_refusal(std::string refusal) {
 }
 
 void SenderSession::send_program_messages() {
+  if (!has_begun_) {
+    return;  // the viewer is still in its handshake, and may expect another message
+  }
   SourceInbox& inbox = stream_->inbox();
   if (!input_refusal_.empty() && !bye_sent_) {
     tell_input_refusal(inbox.input_refusal(this));
