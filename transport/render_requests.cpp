@@ -13,9 +13,14 @@ void RenderRequests::offer() noexcept {
 
 std::optional<RenderRequest> RenderRequests::next(std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, as_time_point(deadline_ns),
+  const std::int64_t pause_ends_ns = owner_ != nullptr ? asked_ns_ + longest_pause_ns : INT64_MAX;
+  changed_.wait_until(lock, as_time_point(std::min(deadline_ns, pause_ends_ns)),
                       [&] { return !waiting_.empty() || is_stopping_ || owner_ == nullptr; });
   if (waiting_.empty() || is_stopping_) {
+    if (owner_ != nullptr && monotonic_ns() - asked_ns_ >= longest_pause_ns) {
+      owner_ = nullptr;
+      is_driven_.store(false, std::memory_order_relaxed);
+    }
     return std::nullopt;
   }
   const RenderRequest request = waiting_.front();
@@ -44,6 +49,7 @@ std::string RenderRequests::ask(const void* session, const RenderRequest& reques
       return "two frames that were asked for are not rendered yet";
     }
     owner_ = session;
+    asked_ns_ = monotonic_ns();
     is_driven_.store(true, std::memory_order_relaxed);
     waiting_.push_back(request);
     const std::uint64_t count = taken_.load(std::memory_order_relaxed);

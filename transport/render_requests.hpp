@@ -16,13 +16,16 @@
 namespace framewire {
 
 /// Between the sessions of a stream and its source. One viewer at a time owns the camera: the first that asks, until it
-/// releases it or leaves. The others are told what it asks for. Any thread.
+/// releases it, leaves, or asks for nothing for a while: other viewers wait for its frames, too. The others are told
+/// what it asks for. Any thread.
 class RenderRequests {
  public:
   /// So many requests wait at most; a viewer that asks for more is refused.
   static constexpr std::size_t most_waiting = 2;
   /// So many of the newest requests are known.
   static constexpr std::size_t most_known = 8;
+  /// A viewer that asks for nothing for so long loses the camera.
+  static constexpr std::int64_t longest_pause_ns = 2'000'000'000;
 
   // ---- The source ----
 
@@ -56,6 +59,7 @@ class RenderRequests {
   bool is_offered_ = false;
   bool is_stopping_ = false;
   const void* owner_ = nullptr;
+  std::int64_t asked_ns_ = 0;           // when the owner did so the last time
   std::vector<RenderRequest> waiting_;  // oldest first
   std::array<RenderRequest, most_known> known_{};
   std::atomic<std::uint64_t> taken_ = 0;  // known_[i % most_known] is the i-th; written under the mutex, as is the next

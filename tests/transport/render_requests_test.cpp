@@ -52,6 +52,16 @@ TEST_F(RenderRequestsTest, TheFirstAskerOwnsTheCameraUntilItLeaves) {
   EXPECT_EQ(requests_.next(0), request(4));
 }
 
+TEST_F(RenderRequestsTest, WhoAsksForNothingAnyMoreLosesTheCamera) {
+  requests_.offer();
+  EXPECT_EQ(requests_.ask(&one_, request(1)), "");
+  EXPECT_TRUE(requests_.next(0));
+  EXPECT_NE(requests_.ask(&other_, request(2)), "");
+  EXPECT_FALSE(requests_.next(INT64_MAX)) << "it does not wait longer than the pause may be";
+  EXPECT_FALSE(requests_.is_driven());
+  EXPECT_EQ(requests_.ask(&other_, request(3)), "");
+}
+
 TEST_F(RenderRequestsTest, WhatIsRevokedIsNotRendered) {
   requests_.offer();
   EXPECT_EQ(requests_.ask(&one_, request(1)), "");
