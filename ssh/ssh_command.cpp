@@ -60,8 +60,9 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
   std::vector<std::string> words = with_user_options(options);
   // ssh uses the first value of a repeated option, so the user's options come first. A silent connection ends within 12
   // s (ssh probes twice and then waits once more): this also covers the time before rdpipe can ping. No shared
-  // connection, so that no program depends on another one's ssh. No terminal and no forwarding, as scp does. The user's
-  // configuration may have a RemoteCommand, with which ssh would refuse the command given here.
+  // connection, neither a new nor an existing one, so that no program depends on another one's ssh. No terminal and no
+  // forwarding, as scp does. The user's configuration may have a RemoteCommand, with which ssh would refuse the command
+  // given here, or a SessionType of "none", with which it would not run it.
   //
   // ssh hands the last word to a remote shell. It is not quoted: --rdpipe-path may hold shell text, as in ~/bin/rdpipe
   // or "nice rdpipe", and so may --send-path.
@@ -69,8 +70,10 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
                              "-o", "ServerAliveInterval=4",
                              "-o", "ServerAliveCountMax=2",
                              "-o", "ControlMaster=no",
+                             "-o", "ControlPath=none",
                              "-o", "ClearAllForwardings=yes",
                              "-o", "RemoteCommand=none",
+                             "-o", "SessionType=default",
                              "-o", "StdinNull=no",
                              "-o", "ForkAfterAuthentication=no",
                              "-T", "-x",
@@ -80,9 +83,16 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
 }
 
 bool is_ssh_host(std::string_view host) noexcept {
-  const auto is_odd = [](unsigned char letter) { return std::iscntrl(letter) != 0 || std::isspace(letter) != 0; };
-  return !host.empty() && !host.starts_with('-') && !host.starts_with('@') && !host.ends_with('@') &&
-         std::ranges::none_of(host, is_odd);
+  static constexpr std::string_view shell_characters = "`$;|&<>(){}'\"";
+  const auto is_odd = [](unsigned char letter) {
+    return std::iscntrl(letter) != 0 || std::isspace(letter) != 0 ||
+           shell_characters.find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  const std::size_t at = host.rfind('@');
+  const std::string_view user = host.substr(0, at == std::string_view::npos ? 0 : at);
+  const std::string_view name = host.substr(at + 1);  // npos + 1 is 0
+  return !name.empty() && !host.starts_with('-') && !name.starts_with('-') && !host.starts_with('@') &&
+         !user.ends_with('\\') && name.find('\\') == std::string_view::npos && std::ranges::none_of(host, is_odd);
 }
 
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {

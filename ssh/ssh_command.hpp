@@ -20,7 +20,9 @@ struct SshOptions {
 /// standard input: so nothing of it is quoted for a shell, and no secret is in a list of processes.
 std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host, const std::string& argument);
 
-/// Whether ssh would take it for a host: not empty, no blanks or control characters, and not like an option.
+/// Whether ssh would take it for a host: not empty, not like an option, and without what OpenSSH 9.6 and newer refuse,
+/// older ones not: blanks, control characters, and characters of the shell, which reads ssh's ProxyCommand. A user's
+/// name may have a backslash, as in "DOMAIN\user@box".
 bool is_ssh_host(std::string_view host) noexcept;
 
 /// The HostName of `host` in the user's ssh configuration. Runs ssh itself, which takes some milliseconds. A `Match

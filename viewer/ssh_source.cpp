@@ -102,12 +102,14 @@ std::vector<std::string> read_ssh_options(std::string_view query, const SshUrl& 
     std::string name = url.decoded(option.substr(0, equals));
     std::ranges::replace(name, '_', '-');
     words.push_back("--" + name);
-    if (equals != std::string_view::npos) {
-      words.back() += "=" + url.decoded(option.substr(equals + 1));
+    if (equals == std::string_view::npos) {
+      continue;
     }
-    if (words.back().ends_with('=')) {
+    const std::string value = url.decoded(option.substr(equals + 1));
+    if (value.empty()) {
       throw url.error("its option " + quote(name) + " has no value");
     }
+    words.back() += "=" + value;
   }
   return words;
 }

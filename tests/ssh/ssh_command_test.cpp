@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "command/child_process.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -65,12 +70,42 @@ TEST(SshArguments, TheUsersComeFirstAndTheRemoteCommandLast) {
             (std::vector<std::string>{"--", "fe80::1%eth0", "~/bin/rdpipe --stage"}));
 }
 
-TEST(AnSshHost, IsNoOptionAndHasNoBlanks) {
-  for (const char* good : {"box", "me@box", "a@b@box", "::1", "fe80::1%eth0", "b-ox"}) {
+/// What ssh would do with these arguments and such a configuration. "ssh -G" prints only what differs from a default.
+TEST(SshArguments, OverruleAConfigurationThatWouldPreventTheProgram) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.file("config")) << "ControlMaster auto\nControlPath /tmp/%C\nSessionType none\nStdinNull yes\n"
+                                          "RemoteCommand true\nForkAfterAuthentication yes\n";
+  std::vector<std::string> words =
+      ssh_arguments({.config_file = folder.file("config"), .remote_program = "send"}, "box", "--flag");
+  words.insert(words.begin() + 1, "-G");
+  std::string command;
+  for (const std::string& word : words) {
+    command += "'" + word + "' ";
+  }
+  const std::string output = folder.file("output");
+  ASSERT_EQ(std::system((command + ">" + output).c_str()), 0);
+  std::ifstream file(output);
+  const std::string said{std::istreambuf_iterator<char>(file), {}};
+  for (const char* good : {"controlmaster false\n", "sessiontype default\n", "stdinnull no\n",
+                           "forkafterauthentication no\n", "connecttimeout 10\n"}) {
+    EXPECT_NE(said.find(good), std::string::npos) << good << said;
+  }
+  for (const char* bad : {"controlpath", "remotecommand"}) {
+    EXPECT_EQ(said.find(bad), std::string::npos) << bad;
+  }
+}
+
+TEST(AnSshHost, IsNoOptionAndHasNothingForAShell) {
+  for (const char* good : {"box", "me@box", "a@b@box", "::1", "fe80::1%eth0", "b-ox", "DOMAIN\\me@box", "me-@box"}) {
     EXPECT_TRUE(is_ssh_host(good)) << good;
   }
-  for (const char* bad : {"", "-box", "-oProxyCommand=x", "@box", "me@", "a b", "a\nb", "a\x7f"}) {
+  for (const char* bad :
+       {"", "-box", "-oProxyCommand=x", "@box", "me@", "a b", "a\nb", "a\x7f", "me@-box", "me\\@box", "b\\ox"}) {
     EXPECT_FALSE(is_ssh_host(bad)) << bad;
+  }
+  for (const char letter : std::string_view("`$;|&<>(){}'\" \t\x1b")) {
+    EXPECT_FALSE(is_ssh_host(std::string("bo") + letter + "x")) << letter;
+    EXPECT_FALSE(is_ssh_host(std::string("m") + letter + "e@box")) << letter;
   }
 }
 

@@ -62,6 +62,7 @@ TEST(SshSource, HasOptionsOfItsSender) {
             (OptionWords{"--size=1280x720", "--fps=30", "--pix-fmt=nv12", "--loop"}));
   EXPECT_EQ(ssh_source("box/a?input-option=rtsp_transport%3Dtcp&").options,
             (OptionWords{"--input-option=rtsp_transport=tcp"}));
+  EXPECT_EQ(ssh_source("box/a?input-option=key%3DAAA%3D").options, (OptionWords{"--input-option=key=AAA="}));
   EXPECT_EQ(ssh_source("box/a?").options, OptionWords{});
 }
 
@@ -76,8 +77,9 @@ TEST(SshSource, RefusesOptionsThatAreNotAboutTheSource) {
 
 TEST(SshSource, RefusesWhatSshWouldNotTake) {
   for (const char* bad :
-       {"", "/", "/a", "box", "box/", "box?a", "box/?loop", "-oProxyCommand=x/a", "me@/a", "@box/a", "-me@box/a",
-        "a b/a", "box:/a", "box:0/a", "box:65536/a", "box:22x/a", "box:-1/a", "%/a", "box/-"}) {
+       {"",         "/",      "/a",        "box",    "box/",       "box?a",   "box/?loop",   "-oProxyCommand=x/a",
+        "me@/a",    "@box/a", "-me@box/a", "a b/a",  "box:/a",     "box:0/a", "box:65536/a", "box:22x/a",
+        "box:-1/a", "%/a",    "box/-",     "$(x)/a", "me;x@box/a", "a%60b/a", "box%22/a"}) {
     EXPECT_NE(refusal_of(bad), "") << bad;
   }
   EXPECT_NE(refusal_of("me:secret@box/a").find("ssh takes no password there"), std::string::npos);
