@@ -225,6 +225,10 @@ std::optional<InputKind> read_kind(const json& event, const std::string& type) {
 
 }  // namespace
 
+bool is_same_key(const KeyInput& one, const KeyInput& other) noexcept {
+  return one.usage == other.usage && (one.usage != 0 || one.keysym == other.keysym);
+}
+
 json to_json(const InputBatch& batch) {
   json events = json::array();
   std::ranges::transform(batch.events, std::back_inserter(events), event_json);

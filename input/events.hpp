@@ -36,6 +36,10 @@ struct KeyInput {
   bool operator==(const KeyInput&) const = default;
 };
 
+/// Whether both are about one key. Its keysym does not say so, unless its usage is unknown: the layout may change while
+/// it is down.
+bool is_same_key(const KeyInput& one, const KeyInput& other) noexcept;
+
 /// Characters that were written, after layout, Shift and compose keys.
 struct TextInput {
   std::string text;  // UTF-8, no controls, at most max_input_text_bytes

@@ -7,11 +7,6 @@ namespace framewire {
 
 namespace {
 
-/// The layout may change while a key is pressed, and with it the keysym.
-bool is_same_key(const KeyInput& one, const KeyInput& other) noexcept {
-  return one.usage != 0 || other.usage != 0 ? one.usage == other.usage : one.keysym == other.keysym;
-}
-
 double sum_of_movements(double one, double other) noexcept {
   return std::clamp(one + other, -max_input_position, max_input_position);
 }

@@ -62,15 +62,16 @@ FrameQueue::FrameQueue(Statistics& statistics, FrameSelection rule, Listeners li
 void FrameQueue::set_rule(FrameSelection rule) noexcept {
   const std::scoped_lock lock(mutex_);
   rule_ = rule;
-  selector_.set_rule(is_by_tag_ ? FrameSelection::tagged : rule);
+  if (!is_by_tag()) {
+    selector_.set_rule(rule);
+  }
 }
 
-void FrameQueue::show_by_tag(bool is_by_tag) noexcept {
+void FrameQueue::show_by_tag(bool is_wanted) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    is_by_tag_ = is_by_tag;
     chosen_tag_.reset();
-    selector_.set_rule(is_by_tag ? FrameSelection::tagged : rule_);
+    selector_.set_rule(is_wanted ? FrameSelection::tagged : rule_);
   }
   listeners_.on_room();
 }
@@ -179,7 +180,7 @@ void FrameQueue::close() {
   {
     const std::scoped_lock lock(mutex_);
     was_closed = std::exchange(is_closed_, true);
-    while (is_by_tag_ && selector_.has_frame()) {
+    while (is_by_tag() && selector_.has_frame()) {
       superseded.add(std::move(*selector_.pop()));
     }
   }
@@ -201,7 +202,7 @@ std::optional<std::int64_t> FrameQueue::due_ns() const noexcept {
   if (!selector_.has_frame()) {
     return std::nullopt;
   }
-  if (selector_.rule() == FrameSelection::tagged && count_chosen() == 0) {
+  if (is_by_tag() && count_chosen() == 0) {
     return std::nullopt;
   }
   if (!is_paced(selector_.rule())) {
@@ -221,7 +222,7 @@ std::int64_t FrameQueue::paced_due_ns(const ReceivedFrame& frame) const noexcept
 FrameQueue::Tags FrameQueue::tags() const noexcept {
   const std::scoped_lock lock(mutex_);
   Tags tags;
-  for (std::size_t i = 0; is_by_tag_ && i < selector_.size(); ++i) {
+  for (std::size_t i = 0; is_by_tag() && i < selector_.size(); ++i) {
     tags.tags.at(tags.count++) = selector_.at(i).header().user_tag;
   }
   return tags;
@@ -244,7 +245,7 @@ std::size_t FrameQueue::count_chosen() const noexcept {
 
 /// Of the frames that wait, how many are due.
 std::size_t FrameQueue::count_due(std::int64_t now_ns) const noexcept {
-  if (selector_.rule() == FrameSelection::tagged) {
+  if (is_by_tag()) {
     return count_chosen();
   }
   if (!is_paced(selector_.rule())) {

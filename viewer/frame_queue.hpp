@@ -65,7 +65,7 @@ class FrameQueue {
   [[nodiscard]] bool has_frame() const noexcept;
 
   /// From now on frames are shown by their tags, whatever set_rule() says; or not any more. Any thread.
-  void show_by_tag(bool is_by_tag) noexcept;
+  void show_by_tag(bool is_wanted) noexcept;
   /// Under `tagged`: the user tags of the frames that wait, the oldest first.
   struct Tags {
     std::array<std::uint64_t, FrameSelector<ReceivedFrame>::most_waiting> tags{};
@@ -120,6 +120,7 @@ class FrameQueue {
   void pace(const ReceivedFrame& frame) noexcept;
   [[nodiscard]] std::int64_t presentation_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
+  [[nodiscard]] bool is_by_tag() const noexcept { return selector_.rule() == FrameSelection::tagged; }
   [[nodiscard]] std::size_t count_chosen() const noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
@@ -132,7 +133,6 @@ class FrameQueue {
   std::optional<SyncGroup::Member> sync_;
   std::int64_t clock_offset_ns_ = 0;
   FrameSelection rule_;  // without tags
-  bool is_by_tag_ = false;
   std::optional<std::uint64_t> chosen_tag_;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame

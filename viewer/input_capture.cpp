@@ -12,11 +12,6 @@ constexpr std::uint16_t usage_of_l = 0x0F;
 constexpr std::uint16_t first_modifier_usage = 0xE0;
 constexpr std::uint16_t last_modifier_usage = 0xE7;
 
-/// A layout may change while a key is down.
-bool is_same_key(const KeyInput& a, const KeyInput& b) noexcept {
-  return a.usage == b.usage && (a.usage != 0 || a.keysym == b.keysym);
-}
-
 auto find_key(std::vector<KeyInput>& keys, const KeyInput& key) noexcept {
   return std::ranges::find_if(keys, [&](const KeyInput& other) { return is_same_key(other, key); });
 }
@@ -116,11 +111,10 @@ void InputCapture::release_held(std::int64_t now_ns) {
     add(KeyInput{.usage = key.usage, .keysym = key.keysym}, now_ns);
   }
   keys_after_ = std::exchange(keys_, {});
-  const FramePosition at = pointer_in_frame();
   for (const InputButton button :
        {InputButton::left, InputButton::middle, InputButton::right, InputButton::back, InputButton::forward}) {
     if ((buttons_ & bit_of(button)) != 0) {
-      add(ButtonInput{.button = button, .x = at.x, .y = at.y}, now_ns);
+      add_at_pointer({.button = button}, now_ns);
     }
   }
   buttons_ = 0;
@@ -282,11 +276,7 @@ bool InputCapture::take(const ButtonInput& button, std::int64_t time_ns) {
     return false;
   }
   buttons_ = static_cast<std::uint8_t>(buttons_ & ~bit_of(button.button));
-  ButtonInput sent = button;
-  const FramePosition at = pointer_in_frame();
-  sent.x = at.x;
-  sent.y = at.y;
-  add(sent, time_ns);
+  add_at_pointer(button, time_ns);
   return true;
 }
 
@@ -302,11 +292,7 @@ bool InputCapture::press(const ButtonInput& button, std::int64_t time_ns) {
     return true;
   }
   buttons_ = static_cast<std::uint8_t>(buttons_ | bit_of(button.button));
-  ButtonInput sent = button;
-  const FramePosition at = pointer_in_frame();
-  sent.x = at.x;
-  sent.y = at.y;
-  add(sent, time_ns);
+  add_at_pointer(button, time_ns);
   return true;
 }
 
@@ -390,6 +376,14 @@ void InputCapture::add(const What& what, std::int64_t time_ns) {
                       .session = focus_->session,
                       .epoch = focus_->epoch,
                       .event = {.time_ns = time_ns, .what = what}});
+}
+
+/// The button's own position is in pixels of the surface.
+void InputCapture::add_at_pointer(ButtonInput button, std::int64_t time_ns) {
+  const FramePosition at = pointer_in_frame();
+  button.x = at.x;
+  button.y = at.y;
+  add(button, time_ns);
 }
 
 void InputCapture::add_pointer(const PointerInput& pointer, std::int64_t time_ns) {

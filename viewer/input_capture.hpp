@@ -85,6 +85,7 @@ class InputCapture {
   [[nodiscard]] std::uint8_t modifiers_after(const KeyInput& key) const noexcept;
   [[nodiscard]] std::size_t releases_due() const noexcept;
   [[nodiscard]] bool has_room(std::size_t count) const noexcept;
+  void add_at_pointer(ButtonInput button, std::int64_t time_ns);
   void add_pointer(const PointerInput& pointer, std::int64_t time_ns);
   void add_size(std::int64_t now_ns);
   template <typename What>

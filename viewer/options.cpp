@@ -254,8 +254,12 @@ void read_sources(const RawOptions& raw, ViewerOptions& options) {
   read_senders(raw, options);
   for (const std::string& layer : raw.layers) {
     check_local_source(layer, "--layer");
-    options.scene.layers.push_back({.local = LocalSource{.source = layer}});
-    options.sources.push_back(source_of(*options.scene.layers.back().local, options.session));
+    if (add_layer(options.scene, {.local = LocalSource{.source = layer}})) {
+      options.sources.push_back(source_of(*options.scene.layers.back().local, options.session));
+    }
+  }
+  if (options.sources.empty()) {
+    throw Error::usage("--layout depth merges what senders render with what is drawn here; name at least one HOST");
   }
 }
 
@@ -278,10 +282,13 @@ std::optional<Layout> command_line_layout_from_name(std::string_view word) noexc
   return layout == Layout::free ? std::nullopt : layout;
 }
 
-LayersOver read_layout(const RawOptions& raw, Scene& scene) {
-  scene.layout = read_word(raw.layout, "--layout", command_line_layout_from_name,
-                           command_line_layouts(", ", " or ") + "; for boxes of your own write a file for --scene")
-                     .value_or(Layout::grid);
+Layout read_layout(const RawOptions& raw) {
+  return read_word(raw.layout, "--layout", command_line_layout_from_name,
+                   command_line_layouts(", ", " or ") + "; for boxes of your own write a file for --scene")
+      .value_or(Layout::grid);
+}
+
+LayersOver read_blending(const RawOptions& raw, Scene& scene) {
   const LayersOver over{.blend = read_word(raw.blend, "--blend", blend_from_name, blend_names()),
                         .alpha = read_word(raw.alpha, "--alpha", alpha_from_name, alpha_names())};
   if ((over.blend || over.alpha) && scene.layout != Layout::overlay) {
@@ -312,11 +319,9 @@ std::optional<Wall> read_wall(const RawOptions& raw) {
 void read_scene_options(const RawOptions& raw, ViewerOptions& options) {
   options.wall = read_wall(raw);
   if (raw.scene.empty()) {
+    options.scene.layout = read_layout(raw);
     read_sources(raw, options);
-    options.layers_over = read_layout(raw, options.scene);
-    if (options.scene.layout == Layout::depth) {
-      take_gl_scenes(options.scene, options.sources);
-    }
+    options.layers_over = read_blending(raw, options.scene);
   } else {
     if (!raw.hosts.empty() || !raw.layers.empty() || !raw.listen.empty()) {
       throw Error::usage(

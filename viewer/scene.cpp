@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -96,8 +97,14 @@ std::string screens_of(const Wall& wall) {
 
 }  // namespace
 
-bool is_gl_scene(const SceneLayer& layer) noexcept {
-  return layer.local && layer.local->source.starts_with("gl:") && layer.local->options.empty();
+bool add_layer(Scene& scene, SceneLayer layer) {
+  if (scene.layout == Layout::depth && layer.local && layer.local->source.starts_with("gl:") &&
+      layer.local->options.empty()) {
+    scene.gl_scenes.push_back(std::move(layer.local->source));
+    return false;
+  }
+  scene.layers.push_back(std::move(layer));
+  return true;
 }
 
 bool is_one_picture(const Scene& scene) {

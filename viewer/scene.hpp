@@ -76,9 +76,6 @@ struct SceneLayer {
   bool operator==(const SceneLayer&) const = default;
 };
 
-/// Whether a layer of Layout::depth is a scene that the viewer draws itself: Scene::gl_scenes.
-bool is_gl_scene(const SceneLayer& layer) noexcept;
-
 /// What a scene file may have.
 constexpr std::size_t max_scene_layers = 64;
 
@@ -92,6 +89,10 @@ struct Scene {
   std::vector<std::string> gl_scenes{};  // of Layout::depth: drawn by the viewer itself, behind the layers where equal
   bool operator==(const Scene&) const = default;
 };
+
+/// Adds a layer in front of the others. With Layout::depth, one that the viewer draws itself goes into
+/// Scene::gl_scenes. Returns whether it is a layer.
+bool add_layer(Scene& scene, SceneLayer layer);
 
 /// What the user has selected in a scene. A value.
 struct Selection {

@@ -381,11 +381,7 @@ Scene completed(SceneDraft draft) {
   for (LayerDraft& each : draft.layers) {
     const std::size_t index = draft.scene.layers.size();
     each.layer.alpha = each.alpha.value_or(usual_alpha(draft.scene.layout, index, each.layer.blend));
-    if (draft.scene.layout == Layout::depth && is_gl_scene(each.layer)) {
-      draft.scene.gl_scenes.push_back(each.layer.local->source);
-    } else {
-      draft.scene.layers.push_back(std::move(each.layer));
-    }
+    add_layer(draft.scene, std::move(each.layer));
   }
   return std::move(draft.scene);
 }

@@ -29,24 +29,6 @@ std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions
   return sources;
 }
 
-void take_gl_scenes(Scene& scene, std::vector<ViewedSource>& sources) {
-  std::vector<SceneLayer> layers;
-  std::vector<ViewedSource> others;
-  for (std::size_t i = 0; i < scene.layers.size(); ++i) {
-    if (is_gl_scene(scene.layers[i])) {
-      scene.gl_scenes.push_back(scene.layers[i].local->source);
-    } else {
-      layers.push_back(std::move(scene.layers[i]));
-      others.push_back(std::move(sources[i]));
-    }
-  }
-  if (layers.empty()) {
-    throw Error::usage("--layout depth merges what senders render with what is drawn here; name at least one HOST");
-  }
-  scene.layers = std::move(layers);
-  sources = std::move(others);
-}
-
 ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream) {
   ViewedSource source = sender;
   source.subscriber.stream = stream;

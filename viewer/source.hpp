@@ -27,10 +27,6 @@ struct ViewedSource {
 /// The sources of a scene's layers, in their order; the rest is that of `session`. Throws Error (usage).
 std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions& session);
 
-/// Of Layout::depth: the scenes that the viewer draws itself (Scene::gl_scenes) are no layers. `sources` are those of
-/// the layers. Throws Error (usage) if no layer is left.
-void take_gl_scenes(Scene& scene, std::vector<ViewedSource>& sources);
-
 /// Another stream of the same sender, which offers it.
 ViewedSource source_of_stream(const ViewedSource& sender, const std::string& stream);
 

@@ -1,8 +1,6 @@
 """What the user does in the window, at the sender: captured by a click, released by the host key and by any end."""
 import ctypes
-import ctypes.util
 import json
-import struct
 
 import harness
 from windows import SCREEN, OnADisplay
@@ -71,20 +69,6 @@ class InputWindow(OnADisplay):
         """As when another window is clicked."""
         x11, display = self.open_display()
         x11.XSetInputFocus(display, ctypes.c_ulong(0), 0, ctypes.c_ulong(0))
-        x11.XCloseDisplay(display)
-
-    def open_display(self):
-        x11 = ctypes.CDLL(ctypes.util.find_library("X11"))
-        x11.XOpenDisplay.restype = ctypes.c_void_p
-        x11.XInternAtom.restype = ctypes.c_ulong
-        return x11, ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
-
-    def close_as_a_window_manager_does(self):
-        x11, display = self.open_display()
-        atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
-        event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32,
-                                                        atom[1]), 192)
-        x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), event)
         x11.XCloseDisplay(display)
 
     def quit(self, viewer):

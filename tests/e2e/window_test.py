@@ -1,7 +1,5 @@
 """The viewer's window: pictures, keys, and how it ends."""
-import ctypes
 import re
-import struct
 
 import harness
 import pictures
@@ -9,17 +7,6 @@ from windows import SCREEN, OnADisplay
 
 
 class Window(OnADisplay):
-    def close_as_a_window_manager_does(self):
-        """Sends WM_DELETE_WINDOW by libX11: older versions of xdotool cannot."""
-        x11, display = self.open_display()
-        atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
-        # XClientMessageEvent, 192 bytes:
-        # type 33, serial, send_event, display, window, message_type, format 32, data.l[0].
-        event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32,
-                                                        atom[1]), 192)
-        x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), event)
-        x11.XCloseDisplay(display)
-
     def geometry(self) -> tuple[int, int]:
         words = dict(line.split("=")
                      for line in self.tool("xdotool", "getwindowgeometry", "--shell", self.window).splitlines())

@@ -2,6 +2,7 @@
 import ctypes
 import ctypes.util
 import os
+import struct
 import subprocess
 
 import harness
@@ -59,6 +60,17 @@ class OnADisplay(harness.EndToEnd):
         x11.XOpenDisplay.restype = ctypes.c_void_p
         x11.XInternAtom.restype = ctypes.c_ulong
         return x11, ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
+
+    def close_as_a_window_manager_does(self):
+        """Sends WM_DELETE_WINDOW by libX11: older versions of xdotool cannot."""
+        x11, display = self.open_display()
+        atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
+        # XClientMessageEvent, 192 bytes:
+        # type 33, serial, send_event, display, window, message_type, format 32, data.l[0].
+        event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32,
+                                                        atom[1]), 192)
+        x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), event)
+        x11.XCloseDisplay(display)
 
     def minimise_as_a_window_manager_does(self, iconic: bool):
         """ICCCM 4.1.4: unmaps the window and sets WM_STATE to Iconic (3), or maps it and sets Normal (1)."""

@@ -5,48 +5,24 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 
-#include "tests/base/logs.hpp"
-#include "tests/base/temporary_folder.hpp"
+#include "tests/viewer/followed_sender.hpp"
 
 namespace framewire {
 namespace {
 
-class SenderProcessTest : public testing::Test {
+class SenderProcessTest : public FollowedSender {
  protected:
   SenderProcess& run(const std::string& script, LocalSource source = {.source = "film.mkv"}) {
-    std::ofstream(folder_.file("send")) << "#!/bin/sh\n" << script << "\n";
-    std::filesystem::permissions(folder_.file("send"), std::filesystem::perms::owner_all);
+    write_program("send", script);
     sender_.emplace(folder_.file("send"), std::move(source), clock_, log_);
     sender_->start({.port = 4711});
     return *sender_;
   }
-
-  /// Follows the sender until `is_so`; a test's time limit ends a wait in vain.
-  void follow_until(const std::function<bool()>& is_so) {
-    while (!is_so()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      sender_->follow();
-    }
-  }
-  void follow_to_its_end() {
-    follow_until([&] { return sender_->state() != SenderProcess::State::running; });
-  }
-  [[nodiscard]] bool has_said(const std::string& text) const { return log_.text().find(text) != std::string::npos; }
-
-  test::TemporaryFolder folder_;
-  test::KeptLog log_{true};
-  VirtualClock clock_;
-  std::optional<SenderProcess> sender_;
 };
 
 TEST(RestartDelay, DoublesUpToHalfAMinute) {

@@ -4,20 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <optional>
 #include <string>
-#include <thread>
 
 #include "base/error.hpp"
 #include "ssh/sender_plan.hpp"
-#include "tests/base/logs.hpp"
-#include "tests/base/temporary_folder.hpp"
+#include "tests/viewer/followed_sender.hpp"
 #include "transport/control/hex.hpp"
 #include "viewer/sender_process.hpp"
 #include "viewer/ssh_source.hpp"
@@ -28,7 +22,7 @@ namespace {
 constexpr const char* say_hello =
     R"(echo '{"type":"hello","protocol":1,"version":"1","machine":"","reached_at":"192.0.2.1"}')";
 
-class SshSenderTest : public testing::Test {
+class SshSenderTest : public FollowedSender {
  protected:
   SshSenderTest() : path_before_(std::getenv("PATH")) {
     ::setenv("PATH", (folder_.path() + ":" + path_before_).c_str(), 1);
@@ -36,37 +30,20 @@ class SshSenderTest : public testing::Test {
   ~SshSenderTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
 
   SenderProcess& run(const std::string& script, bool must_work = false, const std::string& url = "ssh://box/film.mkv") {
-    std::ofstream(folder_.file("ssh")) << "#!/bin/sh\n" << script << "\n";
-    std::filesystem::permissions(folder_.file("ssh"), std::filesystem::perms::owner_all);
+    write_program("ssh", script);
     sender_.emplace("no program of this machine", parse_ssh_source(url, "HOST"), clock_, log_, ssh_);
     rendezvous_ = std::make_shared<Rendezvous>(*sender_->source().host, EndpointOptions{});
     sender_->start({.rendezvous = rendezvous_, .must_work = must_work});
     return *sender_;
   }
-
-  /// Follows the sender until `is_so`; a test's time limit ends a wait in vain.
-  void follow_until(const std::function<bool()>& is_so) {
-    while (!is_so()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      sender_->follow();
-    }
-  }
-  void follow_to_its_end() {
-    follow_until([&] { return sender_->state() != SenderProcess::State::running; });
-  }
-  [[nodiscard]] bool has_said(const std::string& text) const { return log_.text().find(text) != std::string::npos; }
   [[nodiscard]] std::string content_of(const std::string& name) const {
     std::ifstream file(folder_.file(name));
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  test::TemporaryFolder folder_;
-  test::KeptLog log_{true};
-  VirtualClock clock_;
   std::string path_before_;
   SshOptions ssh_;
   std::shared_ptr<Rendezvous> rendezvous_;
-  std::optional<SenderProcess> sender_;
 };
 
 TEST_F(SshSenderTest, IsToldItsSourceAndItsKeyOnStandardInput) {
