@@ -51,19 +51,24 @@ void DepthView::release_cameras(Streams streams) noexcept {
 void DepthView::follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns) {
   follow_members(streams, now_ns);
   follow_refusals(now_ns);
-  due_ns_ = INT64_MAX;
+  asks_ = asks;
+  camera_due_ns_ = INT64_MAX;
   choose(now_ns);
   while (const auto id = sets_.give_up(now_ns)) {
     revoke(*id);
   }
   if (asks && !members_.empty()) {
     ask(period_ns, now_ns);
-    due_ns_ = std::min(due_ns_, sets_.due_ns());
   } else if (!asks && has_asked_) {
     release_cameras(streams);
     sets_.begin_again(now_ns);
   }
-  due_ns_ = std::min(due_ns_, sets_.give_up_ns());
+}
+
+/// Follows what happened since follow(): a set that was shown makes room for the next request.
+std::int64_t DepthView::due_ns() const noexcept {
+  const std::int64_t ask_ns = asks_ && !members_.empty() ? sets_.due_ns() : INT64_MAX;
+  return std::min({camera_due_ns_, ask_ns, sets_.give_up_ns()});
 }
 
 /// Frames that were asked of other members never become complete. The senders need not render them any more.
@@ -151,7 +156,7 @@ void DepthView::choose(std::int64_t now_ns) {
   }
   const std::optional<RenderRequest> request = find_request(*id);
   if (!request && !scenes_.empty()) {
-    due_ns_ = std::min(due_ns_, now_ns + camera_poll_ns);
+    camera_due_ns_ = now_ns + camera_poll_ns;
     return;
   }
   chosen_ = request.value_or(RenderRequest{.id = *id});

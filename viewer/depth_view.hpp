@@ -45,7 +45,7 @@ class DepthView {
   /// releases the cameras.
   void follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns);
   /// When follow() has something to do, if no frame comes before.
-  [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
+  [[nodiscard]] std::int64_t due_ns() const noexcept;
 
   /// After the chosen frames were uploaded: merges them. Changes what DepthMerger does. Throws Error if the driver does
   /// not have what is needed.
@@ -89,8 +89,9 @@ class DepthView {
   std::vector<Member> members_;
   std::optional<RenderRequest> chosen_;
   std::optional<PaintedFrame> picture_;
-  std::int64_t due_ns_ = INT64_MAX;
-  bool has_asked_ = false;  // since it released the cameras
+  std::int64_t camera_due_ns_ = INT64_MAX;  // when to look again for the camera of a set that is complete
+  bool asks_ = false;                       // as follow() was told
+  bool has_asked_ = false;                  // since it released the cameras
   bool has_said_refusal_ = false;
   std::string warning_;
 };
