@@ -1,4 +1,4 @@
-"""A viewer that a test plays (docs/wire.md): it takes its place in a stream, and gets no frames."""
+"""A viewer that a test plays (docs/wire.md): it takes its place in a stream, and reads no frames."""
 import hashlib
 import hmac
 import itertools
@@ -30,6 +30,7 @@ class PlayedViewer:
         self._data = self._connect(port)
         self._data.sendall(b"FWDATA01" + session + bytes([TCP_LINK, INDEX, 0, 0]) + proof(token, session))
         read_exactly(self._data, 40)
+        self.say(type="ready", number=self.hear("epoch")["number"], ring_slots=4)
         self._clocks = itertools.count(1)
 
     @staticmethod
