@@ -40,6 +40,7 @@ struct ViewerOptions {
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
   std::optional<InputOptions> input;       // set: it goes to the sender
   std::optional<std::string> output_file;  // "-": stdout
+  std::optional<Rational> output_rate;     // of the composed picture; empty: it follows from the streams
   std::optional<std::string> screenshot_file;
   std::optional<std::string> frame_times_file;
   std::optional<PortDescriptors> messages;  // exchanges messages with senders here
@@ -50,6 +51,10 @@ struct ViewerOptions {
   bool is_low_latency = false;              // frames are shown at once, without vsync
   std::optional<double> refresh_hz;         // of the headless picture; empty: frames are shown as they come
   bool verify = false;
+
+  /// What --output records: the composed picture, or the frames of the only stream as they come.
+  [[nodiscard]] bool records_picture() const noexcept;
+  [[nodiscard]] bool records_stream() const noexcept { return output_file && !records_picture(); }
 };
 
 /// Reads the command line. Nothing after --help or --version, which it prints on stdout. Throws Error (usage) that
