@@ -59,8 +59,7 @@ struct RawOptions {
   std::string listen;
   std::string size;
   std::string monitor;
-  std::string output;
-  std::string output_fps;
+  RawOutputOptions output;
   std::string screenshot;
   std::string frame_times;
   std::string messages;
@@ -172,15 +171,7 @@ void describe_input(CLI::App& app, RawOptions& raw) {
 }
 
 void describe_files(CLI::App& app, RawOptions& raw) {
-  app.add_option("--output", raw.output,
-                 "record the frames of a stream or, with several, the picture that they make: y4m to FILE.y4m or, with "
-                 "-, to standard output; raw frames to any other FILE. y4m repeats a frame for each skipped one, so "
-                 "that it plays in real time")
-      ->type_name("FILE|-");
-  app.add_option("--output-fps", raw.output_fps,
-                 "frames per second of a recording of several streams (default: as the fastest of them when it "
-                 "begins)")
-      ->type_name("FPS");
+  add_output_options(app, raw.output);
   app.add_option("--screenshot", raw.screenshot,
                  "at the end, write the last picture shown; write nothing if no frame came")
       ->type_name("FILE.png");
@@ -429,16 +420,6 @@ std::optional<Quality> read_quality(const std::string& text) {
   throw Error::usage("--quality is " + quote(text) + "; it takes fast, good or auto");
 }
 
-double read_per_second(const std::string& text, const std::string& option, const std::string& what) {
-  double rate = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-  if (error != std::errc{} || end != text.data() + text.size() || !(rate >= 1) || rate > 1000) {
-    throw Error::usage(option + " is " + quote(text) + "; it takes " + what +
-                       " per second from 1 to 1000, as in 60 or 59.94");
-  }
-  return rate;
-}
-
 void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   options.quality = read_quality(raw.quality);
   options.is_paced = raw.is_paced;
@@ -462,19 +443,7 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
     throw Error::usage("--refresh " + quote(raw.refresh) +
                        " means nothing without --headless: a window follows its screen");
   }
-  options.refresh_hz = read_per_second(raw.refresh, "--refresh", "refreshes");
-}
-
-void read_output(const RawOptions& raw, ViewerOptions& options) {
-  options.output_file = given(raw.output);
-  if (raw.output_fps.empty()) {
-    return;
-  }
-  options.output_rate = rational_rate(read_per_second(raw.output_fps, "--output-fps", "frames"));
-  if (!options.records_picture()) {
-    throw Error::usage("--output-fps " + quote(raw.output_fps) +
-                       " is for --output with several streams; one stream is recorded with its own rate");
-  }
+  options.refresh_hz = parse_rate(raw.refresh, "--refresh", "refreshes");
 }
 
 ViewerOptions read(const RawOptions& raw) {
@@ -487,7 +456,8 @@ ViewerOptions read(const RawOptions& raw) {
   read_surface(raw, options);
   options.input = read_input_options(raw.input, raw.is_headless);
   read_pacing(raw, options);
-  read_output(raw, options);
+  const bool makes_picture = options.sources.size() > 1 || options.scene_file || !options.scene.gl_scenes.empty();
+  options.output = parse_output_options(raw.output, makes_picture);
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
@@ -502,11 +472,6 @@ ViewerOptions read(const RawOptions& raw) {
 }
 
 }  // namespace
-
-/// A scene's file may say what a stream looks like, and change which there are.
-bool ViewerOptions::records_picture() const noexcept {
-  return output_file && (sources.size() > 1 || scene_file || !scene.gl_scenes.empty());
-}
 
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
   CLI::App app{std::string(description) + key_help(), "framewire-view"};

@@ -23,7 +23,7 @@ constexpr std::int64_t last_readback_timeout_ns = 2 * ns_per_s;
 StreamFormat format_of_pictures(Size size, Rational rate) {
   return {.layout = packed_layout(PixelFormat::rgba, size.width, size.height),
           .frame_rate = rate,
-          .alpha_mode = AlphaMode::unspecified};
+          .field_order = FieldOrder::progressive};
 }
 
 }  // namespace
@@ -53,14 +53,21 @@ bool PictureRecording::begin(Size size, const Rates& rates, std::int64_t now_ns)
 }
 
 void PictureRecording::show(const Canvas& picture, std::uint64_t version, const Rates& rates, std::int64_t now_ns) {
+  if (version_ == version) {
+    return;
+  }
+  version_ = version;
+  if (is_over()) {
+    recorder_.leave_out();
+    return;
+  }
   const bool is_first = !begun_;
-  if (is_over() || (begun_ && begun_->version == version) || (is_first && !begin(picture.size(), rates, now_ns))) {
+  if (is_first && !begin(picture.size(), rates, now_ns)) {
     return;
   }
   if (!is_first) {
     write(begun_->timeline.replace(now_ns));
   }
-  begun_->version = version;
   const Size size = begun_->target.size();
   picture.copy_to(begun_->target, gl_rectangle(fit(picture.size(), {1, 1}, size), size));
   if (is_first) {

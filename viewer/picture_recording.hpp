@@ -53,7 +53,6 @@ class PictureRecording {
     StreamFormat format;
     PictureTimeline timeline;
     std::deque<std::uint64_t> numbers{};  // of the pictures that are being read back
-    std::uint64_t version = 0;
   };
 
   [[nodiscard]] bool is_over() const noexcept {
@@ -66,6 +65,7 @@ class PictureRecording {
   Recorder& recorder_;
   const std::optional<Rational> wanted_;
   std::optional<Begun> begun_;
+  std::optional<std::uint64_t> version_;  // of the picture that was shown last
   bool has_failed_ = false;
 };
 

@@ -57,8 +57,8 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       editor_(with_wall(options_.scene)),
       local_layers_(clock_, log_, sender_program(), options_.ssh) {
   const auto wake_main = [this] { surface_->wake(); };
-  if (options_.records_picture()) {
-    recorder_.emplace(options_.output_file, clock_, log_, interruption_, picture_counts_, wake_main);
+  if (options_.output.is_of_picture) {
+    recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
   }
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
@@ -67,7 +67,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                                    .verify = options_.verify,
                                    .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,
                                    .recorder = recorder_ ? &*recorder_ : nullptr,
-                                   .recorded_rate = options_.output_rate},
+                                   .recorded_rate = options_.output.rate},
                     wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));

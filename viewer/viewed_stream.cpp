@@ -54,7 +54,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
       clock_(clock),
       log_(log, peer_text_, shows_name),
       listeners_(std::move(listeners)),
-      recorder_(options.records_stream() ? options.output_file : std::nullopt, clock, log_, interruption, statistics_,
+      recorder_(options.output.is_of_stream() ? options.output.file : std::nullopt, clock, log_, interruption, statistics_,
                 listeners_.on_end),
       subscriber_(stopped_by(interruption, std::move(source.subscriber)), log_),
       queue_(statistics_, frame_selection(options, options.session.delivery),
