@@ -57,16 +57,13 @@ void PictureRecording::show(const Canvas& picture, std::uint64_t version, const 
     return;
   }
   version_ = version;
-  if (is_over()) {
+  const bool is_first = !begun_;
+  if (is_first && (is_over() || !begin(picture.size(), rates, now_ns))) {
     recorder_.leave_out();
     return;
   }
-  const bool is_first = !begun_;
-  if (is_first && !begin(picture.size(), rates, now_ns)) {
-    return;
-  }
   if (!is_first) {
-    write(begun_->timeline.replace(now_ns));
+    write(begun_->timeline.replace(now_ns));  // the recorder counts what comes after its end
   }
   const Size size = begun_->target.size();
   picture.copy_to(begun_->target, gl_rectangle(fit(picture.size(), {1, 1}, size), size));
@@ -129,9 +126,7 @@ void PictureRecording::finish(std::int64_t now_ns) {
   if (!begun_) {
     return;
   }
-  if (!is_over()) {
-    write(begun_->timeline.end(now_ns));
-  }
+  write(begun_->timeline.end(now_ns));
   const std::int64_t deadline_ns = monotonic_ns() + last_readback_timeout_ns;
   while (begun_->readback.wait_finished(deadline_ns)) {
     recorder_.complete(begun_->format, begun_->numbers.front());
