@@ -68,11 +68,19 @@ void FrameQueue::set_rule(FrameSelection rule) noexcept {
 }
 
 void FrameQueue::show_by_tag(bool is_wanted) noexcept {
+  Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
+    if (is_by_tag() == is_wanted) {
+      return;
+    }
     chosen_tag_.reset();
     selector_.set_rule(is_wanted ? FrameSelection::tagged : rule_);
+    while (is_wanted && selector_.has_frame()) {
+      superseded.add(std::move(*selector_.pop()));
+    }
   }
+  superseded.release(statistics_);
   listeners_.on_room();
 }
 
@@ -100,7 +108,11 @@ void FrameQueue::push(ReceivedFrame frame) {
     while (is_drawing_blocked_ && selector_.has_frame()) {
       superseded.add(std::move(*selector_.pop()));
     }
-    selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
+    if (is_by_tag() && frame.header().user_tag == 0) {
+      superseded.add(std::move(frame));
+    } else {
+      selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
+    }
   }
   listeners_.on_frame();
   superseded.release(statistics_);
@@ -162,6 +174,13 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
       }
       next_ns = selector_.size() > 1 ? paced_due_ns(selector_.at(0)) + overdue_ns + 1 : INT64_MAX;
     }
+    const auto given_up_ns = [this] { return selector_.at(0).received_ns() + longest_wait_for_choice_ns; };
+    while (is_by_tag() && selector_.has_frame() && given_up_ns() < now_ns) {
+      superseded.add(std::move(*selector_.pop()));
+    }
+    if (is_by_tag() && selector_.has_frame()) {
+      next_ns = given_up_ns() + 1;
+    }
   }
   superseded.release(statistics_);
   return next_ns;
@@ -170,7 +189,7 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
 void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept {
   constexpr auto most = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting);
   const std::scoped_lock lock(mutex_);
-  selector_.set_most_paced(std::clamp(slots, 2U, most + 1) - 1);
+  selector_.set_most_waiting(std::clamp(slots, 2U, most + 1) - 1);
   playout_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
 }
 
@@ -231,6 +250,22 @@ FrameQueue::Tags FrameQueue::tags() const noexcept {
 void FrameQueue::choose(std::uint64_t tag) noexcept {
   const std::scoped_lock lock(mutex_);
   chosen_tag_ = tag;
+}
+
+void FrameQueue::give_up(std::uint64_t tag) noexcept {
+  Superseded superseded;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t left = is_by_tag() ? selector_.size() : 0; left > 0; --left) {
+      ReceivedFrame frame = std::move(*selector_.pop());
+      if (frame.header().user_tag == tag) {
+        superseded.add(std::move(frame));
+      } else {
+        selector_.put_back(std::move(frame));
+      }
+    }
+  }
+  superseded.release(statistics_);
 }
 
 /// The frame whose tag is chosen, and those before it; 0: it is not there.

@@ -96,10 +96,53 @@ TEST_F(FrameQueueTest, ByTagDoesNotWaitForAChoiceAtItsEnd) {
   EXPECT_EQ(superseded(), 1U);
 }
 
+TEST_F(FrameQueueTest, ByTagReturnsTheCreditOfFramesThatNobodyHasAskedFor) {
+  push(1);
+  queue_.show_by_tag(true);
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1}));
+  push(2);
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(superseded(), 2U);
+  EXPECT_FALSE(queue_.has_frame());
+}
+
+TEST_F(FrameQueueTest, ByTagLeavesASlotForTheNextFrame) {
+  queue_.show_by_tag(true);
+  queue_.set_ring(2, 0);
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
+  EXPECT_TRUE(frames_.returned().empty());
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 2, .user_tag = 8}));
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1}));
+}
+
+TEST_F(FrameQueueTest, ByTagGivesUpWhatIsNeverChosen) {
+  queue_.show_by_tag(true);
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 2, .user_tag = 8}));
+  queue_.give_up(7);
+  queue_.give_up(9);
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1}));
+  const std::int64_t next_ns = queue_.supersede_overdue(0);
+  ASSERT_NE(next_ns, INT64_MAX);
+  EXPECT_EQ(frames_.returned().size(), 1U);
+  EXPECT_EQ(queue_.supersede_overdue(next_ns), INT64_MAX);
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(superseded(), 2U);
+}
+
+TEST_F(FrameQueueTest, ByTagAgainKeepsTheChoice) {
+  queue_.show_by_tag(true);
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
+  queue_.choose(7);
+  queue_.show_by_tag(true);
+  EXPECT_TRUE(queue_.take());
+  show();
+}
+
 TEST_F(FrameQueueTest, WithoutTagsHasTheRuleThatItWasGivenMeanwhile) {
   queue_.show_by_tag(true);
   use(FrameSelection::every);
-  push(1);
+  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
   EXPECT_FALSE(queue_.take());
   queue_.show_by_tag(false);
   EXPECT_TRUE(queue_.tags().all().empty());

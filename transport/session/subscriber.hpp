@@ -52,7 +52,7 @@ struct SubscriberStatus {
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
-  std::string render_refusal;               // why the sender does not follow ask_render(); or empty
+  RenderRefusal render_refusal;             // the newest: why the sender does not follow ask_render()
   std::uint64_t render_refusals = 0;        // how often it said so in this session
   std::string input_refusal;                // why the source takes no send_input() at present; or empty
   std::string message_refusal;              // why the sender takes no send_message(); or empty

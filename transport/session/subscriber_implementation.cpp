@@ -282,7 +282,7 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.input_refusal.clear();
     status_.message_refusal.clear();
     cadence_request_.reset();
-    status_.render_refusal.clear();
+    status_.render_refusal = {};
     status_.render_refusals = 0;
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
