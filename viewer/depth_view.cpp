@@ -300,7 +300,9 @@ bool DepthView::merge(Streams streams, std::int64_t now_ns) {
     warning_ = error.what();
     return false;
   }
-  sets_.shown(chosen_->id, now_ns);
+  if (std::exchange(shown_, chosen_->id) != chosen_->id) {  // else a stream has come to it that was not awaited
+    sets_.shown(chosen_->id, now_ns);
+  }
   return true;
 }
 

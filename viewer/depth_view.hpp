@@ -102,6 +102,7 @@ class DepthView {
   Size size_{};          // of the members' frames
   Size refused_size_{};  // that the driver could not draw
   std::optional<RenderRequest> chosen_;
+  std::uint64_t shown_ = 0;    // the newest set
   std::uint64_t unknown_ = 0;  // a set whose camera is not known
   std::int64_t unknown_since_ns_ = 0;
   std::optional<PaintedFrame> picture_;
