@@ -180,7 +180,7 @@ void DepthView::follow_refusals(std::int64_t now_ns) {
     const RenderRefusal& refusal = status.render_refusal;
     if (refusal.reason == RenderRefusal::Reason::unsupported) {
       member.defect = printable(refusal.text);
-    } else if (refusal.reason == RenderRefusal::Reason::owned && sets_.find(refusal.id)) {
+    } else if (refusal.reason == RenderRefusal::Reason::owned && sets_.refused(refusal.id, now_ns)) {
       is_owned = true;
       if (!std::exchange(has_said_refusal_, true)) {
         warning_ = member.stream->facts().peer_text + " does not take this viewer's camera: " + printable(refusal.text);
@@ -188,7 +188,6 @@ void DepthView::follow_refusals(std::int64_t now_ns) {
     }
   }
   if (is_owned) {
-    sets_.refused(now_ns);
     for (const Member& member : members_) {
       member.stream->stream()->release_camera();
     }

@@ -77,10 +77,18 @@ class RenderSets {
     return outstanding_.empty() ? INT64_MAX : outstanding_.front().asked_ns + wait_ns_;
   }
 
-  /// A source refuses. What was asked for counts as given up, but not as missed. Call Subscriber::release_camera().
-  void refused(std::int64_t now_ns) {
+  /// A source refuses this frame, because another viewer owns its camera. What was asked for counts as given up, but
+  /// not as missed: call Subscriber::release_camera() for all sources. False: this viewer has not asked for it, or has
+  /// given up since for a refusal of the same time. A frame that the other sources have delivered counts, too.
+  bool refused(std::uint64_t id, std::int64_t now_ns) {
+    const auto number = static_cast<std::uint32_t>(id);
+    if (id >> 32U != viewer_ || number > asked_ || number <= asked_when_refused_) {
+      return false;
+    }
+    asked_when_refused_ = asked_;
     begin_again(now_ns);
     next_ns_ += std::uniform_int_distribution<std::int64_t>(500 * ns_per_ms, 1500 * ns_per_ms)(random_);
+    return true;
   }
 
   /// What was asked for never becomes complete. It does not count as missed.
@@ -133,6 +141,7 @@ class RenderSets {
   std::mt19937_64 random_;
   const std::uint32_t viewer_;
   std::uint32_t asked_ = 0;
+  std::uint32_t asked_when_refused_ = 0;
   FixedQueue<Outstanding> outstanding_{most_outstanding};  // oldest first
   std::int64_t next_ns_ = 0;
   std::int64_t wait_ns_ = usual_wait_ns;

@@ -148,14 +148,26 @@ TEST(RenderSets, AreNotWaitedForLongAfterQuickOnes) {
 TEST(RenderSets, TryAgainAWhileAfterARefusal) {
   RenderSets sets(1);
   const auto first = sets.next({}, 0, period_ns, 0);
-  sets.refused(1000);
+  EXPECT_FALSE(sets.refused(first->id + 1, 1000)) << "nobody has asked for it";
+  EXPECT_FALSE(sets.refused(first->id ^ 1ULL << 40U, 1000)) << "another viewer has";
+  EXPECT_TRUE(sets.refused(first->id, 1000));
   EXPECT_FALSE(sets.find(first->id));
   EXPECT_GE(sets.due_ns(), 1000 + 500 * ns_per_ms);
   EXPECT_LE(sets.due_ns(), 1000 + 1500 * ns_per_ms);
   EXPECT_EQ(sets.sets_missed(), 0U);
   const std::int64_t due_ns = sets.due_ns();
+  EXPECT_FALSE(sets.refused(first->id, 1000)) << "by another source, too";
+  EXPECT_EQ(sets.due_ns(), due_ns);
   sets.begin_again(2000);
   EXPECT_EQ(sets.due_ns(), due_ns) << "the pause goes on";
+}
+
+/// The others delivered it before: the picture without that source must not stay for ever.
+TEST(RenderSets, ARefusalOfAFrameThatWasShownCounts) {
+  RenderSets sets(1);
+  const auto first = sets.next({}, 0, period_ns, 0);
+  sets.shown(first->id, 10);
+  EXPECT_TRUE(sets.refused(first->id, 20));
 }
 
 /// Two viewers that each have one of two sources: in virtual time, with a way of 5 ms, one gets both in the end.
@@ -166,7 +178,7 @@ TEST(RenderSets, OfTwoViewersOneGetsAllSources) {
     sources[0].offer();
     sources[1].offer();
     constexpr std::int64_t way_ns = 5 * ns_per_ms;
-    std::multimap<std::int64_t, std::size_t> refusals;  // when they arrive, and at whom
+    std::multimap<std::int64_t, std::array<std::uint64_t, 2>> refusals;  // when they arrive: at whom, id
     std::array<int, 2> sets_in_a_row{};
     // Each viewer is nearer to the source of its own number: what it asks of the other one comes later.
     std::multimap<std::int64_t, std::array<std::uint64_t, 3>> asks;  // when: viewer, source, id
@@ -174,9 +186,11 @@ TEST(RenderSets, OfTwoViewersOneGetsAllSources) {
     for (std::int64_t now_ns = 0; now_ns < 30 * ns_per_s && std::max(sets_in_a_row[0], sets_in_a_row[1]) < 20;
          now_ns += ns_per_ms) {
       while (!refusals.empty() && refusals.begin()->first <= now_ns) {
-        const std::size_t viewer = refusals.begin()->second;
+        const auto [viewer, id] = refusals.begin()->second;
         refusals.erase(refusals.begin());
-        viewers.at(viewer).refused(now_ns);
+        if (!viewers.at(viewer).refused(id, now_ns)) {
+          continue;
+        }
         sources[0].forget(&viewers.at(viewer));
         sources[1].forget(&viewers.at(viewer));
         sets_in_a_row.at(viewer) = 0;
@@ -188,7 +202,7 @@ TEST(RenderSets, OfTwoViewersOneGetsAllSources) {
         if (sources.at(source).ask(&viewers.at(viewer), {.id = id}) == std::nullopt) {
           accepted.at(viewer).at(source) = id;
         } else {
-          refusals.emplace(now_ns + way_ns, viewer);
+          refusals.emplace(now_ns + way_ns, std::array{viewer, id});
         }
       }
       for (std::size_t i = 0; i < viewers.size(); ++i) {
