@@ -123,8 +123,7 @@ bool Subscriber::Implementation::run_one_session() noexcept {
 bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>& session) {
   try {
     preferences_.avoided_links = link_fallback_.avoided();
-    if (session = establish_session(); session) {
-      set_current_session(session);
+    if (session = establish_session(); session && set_current_session(session)) {
       serve(*session);
     }
     return false;
@@ -258,12 +257,17 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
   refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
-void Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
+/// Returns false when the subscriber stops: close() has found no session that it could say bye to.
+bool Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
   outbox_.begin(session);
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
     const std::scoped_lock lock(mutex_);
+    if (stopping_) {
+      session->hang_up();
+      return false;
+    }
     status_.session_number = flows_.add(session);
     frames_before_session_ = flows_.frames_received();
     has_session_ = true;
@@ -288,6 +292,7 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     tell_program();
     too_late.swap(incoming_);
   }
+  return true;
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
