@@ -54,6 +54,13 @@ std::optional<RenderRefusal> RenderRequests::ask(const void* session, const Rend
     if (owner_ != nullptr && owner_ != session) {
       return RenderRefusal{request.id, RenderRefusal::Reason::owned, "another viewer moves the camera"};
     }
+    if (owner_ == session && std::ranges::find(known_, request.id, &RenderRequest::id) != known_.end()) {
+      served_ns_ = monotonic_ns();  // it waits for the frames that other sources render
+      return std::nullopt;
+    }
+    if (std::ranges::find(waiting_, request.id, &RenderRequest::id) != waiting_.end()) {
+      return std::nullopt;
+    }
     if (waiting_.size() >= most_waiting) {
       return RenderRefusal{request.id, RenderRefusal::Reason::busy,
                            "two frames that were asked for are not rendered yet"};

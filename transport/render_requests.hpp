@@ -54,7 +54,8 @@ class RenderRequests {
 
   // ---- A session, which `session` identifies ----
 
-  /// Its viewer asks. Returns why the request is refused, or nothing.
+  /// Its viewer asks. Returns why the request is refused, or nothing. An owner that asks again for what was rendered
+  /// keeps the camera, and gets no second frame.
   std::optional<RenderRefusal> ask(const void* session, const RenderRequest& request);
   /// The owner does not need this frame any more, if it is not rendered yet.
   void revoke(const void* session, std::uint64_t id) noexcept;

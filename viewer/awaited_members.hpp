@@ -10,13 +10,15 @@
 namespace framewire {
 
 /// A set waits for the streams that deliver the frames which others deliver, too. A stream that has just come, that is
-/// stopped, or that has another viewer's frames is not awaited: it must not hold up the others. Frames are known by
-/// their user tags; tag 0 is that of frames nobody has asked for. Not thread-safe.
+/// stopped, or that has another viewer's frames is not awaited: it must not hold up the others. Of two groups with
+/// different frames the larger one is awaited; of equals, the earlier one. Frames are known by their user tags; tag 0
+/// is that of frames nobody has asked for. Not thread-safe.
 class AwaitedMembers {
  public:
   static constexpr std::size_t most_members = 8;
-  /// A stream is not awaited any more when another one has delivered so many frames since its own last one. While a set
-  /// is waited for, two frames come of each stream; more come only when sets are given up.
+  /// A stream is not awaited any more when another one that is has delivered so many frames since its own last one. (If
+  /// it is the only one that is awaited, any other one.) While a set is waited for, two frames come of each stream;
+  /// more come only when sets are given up.
   static constexpr std::uint8_t longest_lag = 4;
 
   /// `member` identifies a stream. At most most_members.
@@ -44,14 +46,25 @@ class AwaitedMembers {
     found->lags.fill(0);
     found->is_behind = false;
     count_lags(*found);
-    if (std::ranges::none_of(members_, &Member::is_awaited)) {
-      found->is_awaited = true;
-    }
-    const auto shares = [&](const Member& other) { return !other.is_behind && other.has_delivered(tag); };
-    if (std::ranges::any_of(members_, [&](const Member& other) { return other.is_awaited && shares(other); })) {
+    const auto has = [tag](const Member& other) { return !other.is_behind && other.has_delivered(tag); };
+    const auto is_awaited_too = [&](const Member& other) { return other.is_awaited && has(other); };
+    if (std::ranges::any_of(members_, is_awaited_too)) {
       for (Member& other : members_) {
-        other.is_awaited = other.is_awaited || shares(other);
+        other.is_awaited = other.is_awaited || has(other);
       }
+    } else if (std::ranges::count_if(members_, has) > std::ranges::count_if(members_, &Member::is_awaited)) {
+      for (Member& other : members_) {
+        other.is_awaited = has(other);
+      }
+    }
+  }
+
+  /// It has delivered what it was asked for, however late: the others wait for it from now on.
+  void join(const void* member) noexcept {
+    if (const auto found = find(member); found != members_.end()) {
+      found->is_awaited = true;
+      found->is_behind = false;
+      found->lags.fill(0);
     }
   }
 
@@ -83,6 +96,9 @@ class AwaitedMembers {
   }
   /// One more frame of `newest` than before.
   void count_lags(const Member& newest) noexcept {
+    if (!newest.is_awaited && std::ranges::count_if(members_, &Member::is_awaited) > 1) {
+      return;
+    }
     const auto index = static_cast<std::size_t>(&newest - members_.data());
     for (Member& other : members_) {
       if (&other != &newest && ++other.lags.at(index) >= longest_lag) {

@@ -67,11 +67,13 @@ void DepthView::release_cameras(Streams streams) noexcept {
 
 void DepthView::follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns) {
   follow_members(streams);
-  follow_deliveries();
+  follow_deliveries(now_ns);
   follow_refusals(now_ns);
   asks_ = asks;
   camera_due_ns_ = INT64_MAX;
+  told_due_ns_ = INT64_MAX;
   choose(now_ns);
+  drop_hopeless();
   give_up(now_ns);
   if (asks && !members_.empty()) {
     ask(period_ns, now_ns);
@@ -84,7 +86,7 @@ void DepthView::follow(Streams streams, bool asks, std::int64_t period_ns, std::
 /// Follows what happened since follow(): a set that was shown makes room for the next request.
 std::int64_t DepthView::due_ns() const noexcept {
   const std::int64_t ask_ns = asks_ && !members_.empty() ? sets_.due_ns() : INT64_MAX;
-  return std::min({camera_due_ns_, ask_ns, sets_.give_up_ns()});
+  return std::min({camera_due_ns_, ask_ns, sets_.give_up_ns(), told_due_ns_});
 }
 
 // ---- Which streams belong to it ----
@@ -159,11 +161,16 @@ std::string DepthView::misfit(const ShownStream& stream, std::size_t members) co
   return {};
 }
 
-void DepthView::follow_deliveries() {
-  for (const Member& member : members_) {
+/// A sender that is slow delivers what it was asked for when the others are far ahead: sets wait longer from then on.
+void DepthView::follow_deliveries(std::int64_t now_ns) {
+  for (Member& member : members_) {
     const FrameQueue::Tags tags = member.stream->stream()->queue().tags();
     for (const std::uint64_t tag : tags.all()) {
       awaited_.delivered(member.stream, tag);
+      if (tag == member.asked && !awaited_.is_awaited(member.stream)) {
+        awaited_.join(member.stream);
+        sets_.expect(now_ns - member.asked_ns);
+      }
     }
   }
 }
@@ -180,6 +187,7 @@ void DepthView::follow_refusals(std::int64_t now_ns) {
     const RenderRefusal& refusal = status.render_refusal;
     if (refusal.reason == RenderRefusal::Reason::unsupported) {
       member.defect = printable(refusal.text);
+      awaited_.remove(member.stream);
     } else if (refusal.reason == RenderRefusal::Reason::owned && sets_.refused(refusal.id, now_ns)) {
       is_owned = true;
       if (!std::exchange(has_said_refusal_, true)) {
@@ -209,12 +217,39 @@ void DepthView::choose(std::int64_t now_ns) {
   }
   const auto id =
       newest_common_tag(std::span(lists).first(count), [&](std::uint64_t tag) { return has_camera(tag, now_ns); });
-  if (!id || (chosen_ && chosen_->id == *id)) {
+  if (!id) {
     return;
   }
-  chosen_ = find_request(*id).value_or(RenderRequest{.id = *id});
-  for (const Member& member : members_) {
+  unknown_since_ns_ = 0;
+  if (!chosen_ || chosen_->id != *id) {
+    chosen_ = find_request(*id).value_or(RenderRequest{.id = *id});
+  }
+  for (const Member& member : members_) {  // one may have come to it since
     member.stream->stream()->queue().choose(*id);
+  }
+}
+
+/// The frames of one sender come in the order of their ids, as one viewer gives them: what an awaited sender has passed
+/// over never becomes complete, and may hold the only slot of a ring. The same goes for what is older than the picture.
+void DepthView::drop_hopeless() noexcept {
+  const auto is_older = [](std::uint64_t tag, std::uint64_t other) {
+    return tag < other && tag >> 32U == other >> 32U;
+  };
+  for (const Member& member : members_) {
+    FrameQueue& queue = member.stream->stream()->queue();
+    for (const std::uint64_t tag : queue.tags().all()) {
+      const bool is_passed = std::ranges::any_of(members_, [&](const Member& other) {
+        const FrameQueue::Tags tags = other.stream->stream()->queue().tags();
+        return awaited_.is_awaited(other.stream) && std::ranges::find(tags.all(), tag) == tags.all().end() &&
+               std::ranges::any_of(tags.all(), [&](std::uint64_t newer) { return is_older(tag, newer); });
+      });
+      if (chosen_ && chosen_->id == tag) {
+        continue;
+      }
+      if (is_passed || (chosen_ && is_older(tag, chosen_->id))) {
+        queue.give_up(tag);
+      }
+    }
   }
 }
 
@@ -224,7 +259,7 @@ bool DepthView::has_camera(std::uint64_t id, std::int64_t now_ns) noexcept {
   if (scenes_.empty() || find_request(id)) {
     return true;
   }
-  if (std::exchange(unknown_, id) != id) {
+  if (unknown_since_ns_ == 0) {
     unknown_since_ns_ = now_ns;
   }
   if (now_ns - unknown_since_ns_ < longest_camera_wait_ns) {
@@ -259,8 +294,9 @@ void DepthView::ask(std::int64_t period_ns, std::int64_t now_ns) {
   if (sets_.next(camera_, now_ns - started_ns_, period_ns, now_ns)) {
     has_asked_ = true;
   }
+  const std::size_t outstanding = sets_.outstanding();
+  told_due_ns_ = outstanding == 0 ? INT64_MAX : now_ns + pause_between_attempts_ns;
   for (Member& member : members_) {
-    const std::size_t outstanding = sets_.outstanding();
     if (!member.defect.empty() || outstanding == 0) {
       continue;
     }
@@ -274,13 +310,17 @@ void DepthView::ask(std::int64_t period_ns, std::int64_t now_ns) {
   }
 }
 
-/// Not twice for the same; the ids of one viewer rise.
+/// Not twice for the same; the ids of one viewer rise. But who waits for slow senders says to the others now and then
+/// that it still needs the camera.
 void DepthView::ask_member(Member& member, const RenderRequest& request, std::int64_t now_ns) noexcept {
   if (request.id > member.asked) {
     member.asked = request.id;
     member.asked_ns = now_ns;
-    member.stream->stream()->ask_render(request);
+  } else if (request.id < member.asked || now_ns - member.told_ns < pause_between_attempts_ns) {
+    return;
   }
+  member.told_ns = now_ns;
+  member.stream->stream()->ask_render(request);
 }
 
 bool DepthView::merge(Streams streams, std::int64_t now_ns) {

@@ -73,6 +73,7 @@ class DepthView {
     std::uint64_t refusals = 0;  // that were seen
     std::uint64_t asked = 0;     // the newest request
     std::int64_t asked_ns = 0;   // when
+    std::int64_t told_ns = 0;    // when that was said the last time
     std::string defect{};        // why it delivers nothing in this session; or empty
   };
 
@@ -80,10 +81,11 @@ class DepthView {
   void leave(Member& member);
   void choose_size(Streams streams);
   [[nodiscard]] std::string misfit(const ShownStream& stream, std::size_t members) const;
-  void follow_deliveries();
+  void follow_deliveries(std::int64_t now_ns);
   void follow_refusals(std::int64_t now_ns);
   void choose(std::int64_t now_ns);
   [[nodiscard]] bool has_camera(std::uint64_t id, std::int64_t now_ns) noexcept;
+  void drop_hopeless() noexcept;
   void give_up(std::int64_t now_ns);
   void ask(std::int64_t period_ns, std::int64_t now_ns);
   void ask_member(Member& member, const RenderRequest& request, std::int64_t now_ns) noexcept;
@@ -102,11 +104,11 @@ class DepthView {
   Size size_{};          // of the members' frames
   Size refused_size_{};  // that the driver could not draw
   std::optional<RenderRequest> chosen_;
-  std::uint64_t shown_ = 0;    // the newest set
-  std::uint64_t unknown_ = 0;  // a set whose camera is not known
-  std::int64_t unknown_since_ns_ = 0;
+  std::uint64_t shown_ = 0;            // the newest set
+  std::int64_t unknown_since_ns_ = 0;  // the cameras of sets were not known; 0: they were
   std::optional<PaintedFrame> picture_;
   std::int64_t camera_due_ns_ = INT64_MAX;  // when to look again for the camera of a set that is complete
+  std::int64_t told_due_ns_ = INT64_MAX;    // when to tell the senders that their camera is still needed
   bool asks_ = false;                       // as follow() was told
   bool has_asked_ = false;                  // since it released the cameras
   bool has_said_refusal_ = false;

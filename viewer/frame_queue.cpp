@@ -108,14 +108,28 @@ void FrameQueue::push(ReceivedFrame frame) {
     while (is_drawing_blocked_ && selector_.has_frame()) {
       superseded.add(std::move(*selector_.pop()));
     }
-    if (is_by_tag() && frame.header().user_tag == 0) {
-      superseded.add(std::move(frame));
+    if (is_by_tag()) {
+      push_tagged(std::move(frame), [&](ReceivedFrame&& dropped) { superseded.add(std::move(dropped)); });
     } else {
       selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
     }
   }
   listeners_.on_frame();
   superseded.release(statistics_);
+}
+
+/// As many wait as the ring has slots for, but for the one that is drawn: that is also the one that is chosen.
+template <typename OnDropped>
+void FrameQueue::push_tagged(ReceivedFrame frame, OnDropped&& on_dropped) {
+  if (frame.header().user_tag == 0) {
+    return on_dropped(std::move(frame));
+  }
+  const std::size_t others = selector_.size() - (count_chosen() > 0 ? 1 : 0);
+  const std::size_t most = std::min(selector_.allowed(), FrameSelector<ReceivedFrame>::most_waiting - 1);
+  std::size_t excess = others < most ? 0 : others + 1 - most;
+  drop_if([&](const FrameHeader& header) { return header.user_tag != chosen_tag_ && excess > 0 && excess-- > 0; },
+          on_dropped);
+  selector_.push(std::move(frame), on_dropped);
 }
 
 /// Presentation times begin anew with a session or a format.
@@ -256,16 +270,25 @@ void FrameQueue::give_up(std::uint64_t tag) noexcept {
   Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
-    for (std::size_t left = is_by_tag() ? selector_.size() : 0; left > 0; --left) {
-      ReceivedFrame frame = std::move(*selector_.pop());
-      if (frame.header().user_tag == tag) {
-        superseded.add(std::move(frame));
-      } else {
-        selector_.put_back(std::move(frame));
-      }
+    if (is_by_tag()) {
+      drop_if([tag](const FrameHeader& header) { return header.user_tag == tag; },
+              [&](ReceivedFrame&& frame) { superseded.add(std::move(frame)); });
     }
   }
   superseded.release(statistics_);
+}
+
+/// Of the frames that wait, the oldest first. The others stay in their order.
+template <typename IsDropped, typename OnDropped>
+void FrameQueue::drop_if(IsDropped&& is_dropped, OnDropped&& on_dropped) noexcept {
+  for (std::size_t left = selector_.size(); left > 0; --left) {
+    ReceivedFrame frame = std::move(*selector_.pop());
+    if (is_dropped(frame.header())) {
+      on_dropped(std::move(frame));
+    } else {
+      selector_.put_back(std::move(frame));
+    }
+  }
 }
 
 /// The frame whose tag is chosen, and those before it; 0: it is not there.

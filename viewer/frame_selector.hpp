@@ -17,8 +17,8 @@ enum class FrameSelection {
   every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
   paced,        // by presentation time (PlayoutSchedule); of too many the oldest is dropped
   paced_every,  // each in turn, not before its presentation time; and as `every`
-  tagged,       // those whose user tag is chosen (FrameQueue::choose()); the newest two wait for that, or one if the
-                // ring has two slots only
+  tagged,       // those whose user tag is chosen (FrameQueue::choose()); who pushes drops those for which there is
+                // no room
 };
 
 constexpr bool is_paced(FrameSelection rule) noexcept {
@@ -38,6 +38,7 @@ class FrameSelector {
   void set_rule(FrameSelection rule) noexcept { rule_ = rule; }
   /// So many frames wait at most under the rules that let several wait; 1 to most_waiting.
   void set_most_waiting(std::size_t count) noexcept { allowed_ = std::clamp<std::size_t>(count, 1, most_waiting); }
+  [[nodiscard]] std::size_t allowed() const noexcept { return allowed_; }
   [[nodiscard]] FrameSelection rule() const noexcept { return rule_; }
 
   /// Whether a frame may be pushed. Under `every` and `paced_every` only while there is room.
@@ -77,7 +78,7 @@ class FrameSelector {
       case FrameSelection::newest_two:
         return 2;
       case FrameSelection::tagged:
-        return std::min<std::size_t>(allowed_, 2);
+        return most_waiting;
       case FrameSelection::paced:
       case FrameSelection::paced_every:
         break;

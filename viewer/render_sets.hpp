@@ -123,6 +123,11 @@ class RenderSets {
     return std::nullopt;
   }
 
+  /// A source answers after such a time: sets take at least that long.
+  void expect(std::int64_t answer_ns) noexcept {
+    wait_ns_ = std::max(wait_ns_, std::min(2 * answer_ns, longest_wait_ns));
+  }
+
   /// What this viewer waits for: the request behind `before` others; before < outstanding().
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.size(); }
   [[nodiscard]] const RenderRequest& outstanding(std::size_t before) const noexcept {

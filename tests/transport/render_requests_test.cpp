@@ -84,6 +84,22 @@ TEST_F(RenderRequestsTest, WhoRevokesAllThatItAsksForLosesTheCamera) {
   EXPECT_EQ(ask(&other_, request(9)), "");
 }
 
+/// Slower sources render the same frame, and it waits for them.
+TEST_F(RenderRequestsTest, WhoAsksAgainForWhatWasRenderedKeepsTheCamera) {
+  requests_.offer();
+  EXPECT_EQ(ask(&one_, request(1)), "");
+  EXPECT_EQ(ask(&one_, request(1)), "") << "it waits already";
+  EXPECT_EQ(requests_.next(0), request(1));
+  EXPECT_FALSE(requests_.next(monotonic_ns()));
+  const std::int64_t until_ns = monotonic_ns() + RenderRequests::longest_pause_ns + 100 * ns_per_ms;
+  while (monotonic_ns() < until_ns) {
+    EXPECT_EQ(ask(&one_, request(1)), "");
+    EXPECT_FALSE(requests_.next(monotonic_ns() + 50 * ns_per_ms));
+  }
+  EXPECT_TRUE(requests_.is_driven());
+  EXPECT_EQ(requests_.taken(), 1U);
+}
+
 TEST_F(RenderRequestsTest, TheReasonOfARefusalIsNamed) {
   using Reason = RenderRefusal::Reason;
   EXPECT_EQ(requests_.ask(&one_, request(1))->reason, Reason::unsupported);

@@ -97,6 +97,47 @@ TEST_F(AwaitedMembersTest, AStreamWithOtherFramesHoldsNobodyUp) {
   EXPECT_FALSE(members_.is_awaited(three())) << "the others have others";
 }
 
+/// Another viewer's stream, at whatever rate, does not push out those whose frames belong together.
+TEST_F(AwaitedMembersTest, TheLargerGroupStays) {
+  members_.delivered(one(), 1);
+  members_.delivered(two(), 1);
+  for (std::uint64_t tag = 900; tag < 950; ++tag) {
+    members_.delivered(three(), tag);
+  }
+  EXPECT_TRUE(members_.is_awaited(one()));
+  EXPECT_TRUE(members_.is_awaited(two()));
+  EXPECT_FALSE(members_.is_awaited(three()));
+}
+
+TEST_F(AwaitedMembersTest, OfTwoEqualGroupsTheEarlierOneStays) {
+  members_.delivered(one(), 1);
+  members_.delivered(two(), 2);
+  members_.delivered(one(), 3);
+  members_.delivered(two(), 4);
+  EXPECT_TRUE(members_.is_awaited(one()));
+  EXPECT_FALSE(members_.is_awaited(two()));
+  for (std::uint64_t tag = 5; tag < 9; ++tag) {
+    members_.delivered(two(), tag);
+  }
+  EXPECT_FALSE(members_.is_awaited(one())) << "it delivers nothing any more";
+  EXPECT_TRUE(members_.is_awaited(two()));
+}
+
+/// It was asked for a frame long before it delivers that.
+TEST_F(AwaitedMembersTest, ASlowOneCanJoin) {
+  for (std::uint64_t tag = 1; tag < 30; ++tag) {
+    members_.delivered(one(), tag);
+    members_.delivered(two(), tag);
+  }
+  members_.delivered(three(), 2);
+  EXPECT_FALSE(members_.is_awaited(three())) << "nobody remembers that one";
+  members_.join(three());
+  EXPECT_TRUE(members_.is_awaited(three()));
+  EXPECT_FALSE(members_.is_behind(three()));
+  members_.delivered(one(), 30);
+  EXPECT_TRUE(members_.is_awaited(three()));
+}
+
 TEST_F(AwaitedMembersTest, WhoComesBackBeginsAnew) {
   all_deliver(1);
   members_.remove(one());

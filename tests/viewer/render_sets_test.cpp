@@ -131,6 +131,17 @@ TEST(RenderSets, WaitForSlowSources) {
   EXPECT_GE(sets_of_slow_sources(3 * ns_per_s), 25);
 }
 
+TEST(RenderSets, WaitForASourceThatIsKnownToBeSlow) {
+  RenderSets sets(1);
+  static_cast<void>(sets.next({}, 0, period_ns, 0));
+  sets.expect(10 * ns_per_ms);
+  EXPECT_EQ(sets.give_up_ns(), RenderSets::usual_wait_ns);
+  sets.expect(3 * ns_per_s);
+  EXPECT_EQ(sets.give_up_ns(), 6 * ns_per_s);
+  sets.expect(100 * ns_per_s);
+  EXPECT_EQ(sets.give_up_ns(), RenderSets::longest_wait_ns);
+}
+
 TEST(RenderSets, AreNotWaitedForLongAfterQuickOnes) {
   RenderSets sets(1);
   for (int i = 0; i < 4; ++i) {

@@ -11,7 +11,10 @@ namespace {
 
 class TaggedFrames : public testing::Test {
  protected:
-  TaggedFrames() { queue_.show_by_tag(true); }
+  TaggedFrames() {
+    queue_.show_by_tag(true);
+    queue_.set_ring(3, 0);
+  }
 
   void push(std::uint64_t sequence, std::uint64_t tag) {
     queue_.push(frames_.make(FrameMaker::Arrival{.sequence = sequence, .user_tag = tag}));
@@ -47,6 +50,29 @@ TEST_F(TaggedFrames, AreShownIfTheyAreChosen) {
   show();
   EXPECT_EQ(superseded(), 2U) << "the one before was never chosen";
   EXPECT_FALSE(queue_.take());
+}
+
+TEST_F(TaggedFrames, StayIfTheyAreChosenThoughNewerOnesCome) {
+  push(1, 6);
+  push(2, 7);
+  queue_.choose(7);
+  for (std::uint64_t i = 3; i < 9; ++i) {
+    push(i, i + 5);
+  }
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1, 3, 4, 5, 6}));
+  const auto frame = queue_.take();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->header().user_tag, 7U);
+  show();
+  EXPECT_EQ(queue_.tags().all().size(), 2U);
+}
+
+TEST_F(TaggedFrames, WaitInAllSlotsButOne) {
+  queue_.set_ring(6, 0);
+  for (std::uint64_t i = 1; i < 8; ++i) {
+    push(i, i);
+  }
+  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{1, 2}));
 }
 
 TEST_F(TaggedFrames, AreNotWaitedForAtTheEnd) {
