@@ -164,8 +164,8 @@ std::string DepthView::misfit(const ShownStream& stream, std::size_t members) co
 /// A sender that is slow delivers what it was asked for when the others are far ahead: sets wait longer from then on.
 void DepthView::follow_deliveries(std::int64_t now_ns) {
   for (Member& member : members_) {
-    const FrameQueue::Tags tags = member.stream->stream()->queue().tags();
-    for (const std::uint64_t tag : tags.all()) {
+    member.tags = member.stream->stream()->queue().tags();
+    for (const std::uint64_t tag : member.tags.all()) {
       awaited_.delivered(member.stream, tag);
       if (tag == member.asked && !awaited_.is_awaited(member.stream)) {
         awaited_.join(member.stream);
@@ -205,14 +205,11 @@ void DepthView::follow_refusals(std::int64_t now_ns) {
 // ---- Sets ----
 
 void DepthView::choose(std::int64_t now_ns) {
-  std::array<FrameQueue::Tags, DepthMerger::most_pictures> tags;
   std::array<std::span<const std::uint64_t>, DepthMerger::most_pictures> lists;
   std::size_t count = 0;
   for (const Member& member : members_) {
     if (awaited_.is_awaited(member.stream)) {
-      tags.at(count) = member.stream->stream()->queue().tags();
-      lists.at(count) = tags.at(count).all();
-      ++count;
+      lists.at(count++) = member.tags.all();
     }
   }
   const auto id =
@@ -236,18 +233,17 @@ void DepthView::drop_hopeless() noexcept {
     return tag < other && tag >> 32U == other >> 32U;
   };
   for (const Member& member : members_) {
-    FrameQueue& queue = member.stream->stream()->queue();
-    for (const std::uint64_t tag : queue.tags().all()) {
+    for (const std::uint64_t tag : member.tags.all()) {
       const bool is_passed = std::ranges::any_of(members_, [&](const Member& other) {
-        const FrameQueue::Tags tags = other.stream->stream()->queue().tags();
-        return awaited_.is_awaited(other.stream) && std::ranges::find(tags.all(), tag) == tags.all().end() &&
-               std::ranges::any_of(tags.all(), [&](std::uint64_t newer) { return is_older(tag, newer); });
+        const auto tags = other.tags.all();
+        return awaited_.is_awaited(other.stream) && std::ranges::find(tags, tag) == tags.end() &&
+               std::ranges::any_of(tags, [&](std::uint64_t newer) { return is_older(tag, newer); });
       });
       if (chosen_ && chosen_->id == tag) {
         continue;
       }
       if (is_passed || (chosen_ && is_older(tag, chosen_->id))) {
-        queue.give_up(tag);
+        member.stream->stream()->queue().give_up(tag);
       }
     }
   }

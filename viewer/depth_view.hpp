@@ -74,6 +74,7 @@ class DepthView {
     std::uint64_t asked = 0;     // the newest request
     std::int64_t asked_ns = 0;   // when
     std::int64_t told_ns = 0;    // when that was said the last time
+    FrameQueue::Tags tags{};     // of its frames that wait; read once in each follow(), while others come
     std::string defect{};        // why it delivers nothing in this session; or empty
   };
 
