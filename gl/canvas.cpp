@@ -20,6 +20,22 @@ GlFramebuffer framebuffer_of(GLuint texture, Size size) {
   return framebuffer;
 }
 
+/// While one lives, the scissor test cuts nothing.
+class Uncut {
+ public:
+  Uncut() noexcept : was_cutting_(glIsEnabled(GL_SCISSOR_TEST) == GL_TRUE) { glDisable(GL_SCISSOR_TEST); }
+  ~Uncut() {
+    if (was_cutting_) {
+      glEnable(GL_SCISSOR_TEST);
+    }
+  }
+  Uncut(const Uncut&) = delete;
+  Uncut& operator=(const Uncut&) = delete;
+
+ private:
+  const bool was_cutting_;
+};
+
 }  // namespace
 
 Canvas::Canvas(Size size) : size_(size) {
@@ -68,15 +84,25 @@ void Canvas::show(const Rectangle& part) const noexcept {
   if (width == 0 || height == 0) {
     return;
   }
-  const bool cuts = glIsEnabled(GL_SCISSOR_TEST) == GL_TRUE;
-  if (cuts) {
-    glDisable(GL_SCISSOR_TEST);
-  }
+  const Uncut uncut;
   glBlitNamedFramebuffer(coded_.id(), bound_for_drawing(), x, y, x + width, y + height, x, y, x + width, y + height,
                          GL_COLOR_BUFFER_BIT, GL_NEAREST);
-  if (cuts) {
-    glEnable(GL_SCISSOR_TEST);
-  }
+}
+
+void Canvas::copy_to(const OffscreenTarget& target, const Rectangle& place) const noexcept {
+  constexpr std::array<GLfloat, 4> black = {0, 0, 0, 1};
+  const int width = static_cast<int>(size_.width), height = static_cast<int>(size_.height);
+  const bool is_scaled = place.width != width || place.height != height;
+  const Uncut uncut;
+  glClearNamedFramebufferfv(target.framebuffer(), GL_COLOR, 0, black.data());
+  glBlitNamedFramebuffer(coded_.id(), target.framebuffer(), 0, 0, width, height, place.x, place.y + place.height,
+                         place.x + place.width, place.y, GL_COLOR_BUFFER_BIT, is_scaled ? GL_LINEAR : GL_NEAREST);
+  // What was blended may have left another alpha.
+  std::array<GLboolean, 4> mask{};
+  glGetBooleanv(GL_COLOR_WRITEMASK, mask.data());
+  glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_TRUE);
+  glClearNamedFramebufferfv(target.framebuffer(), GL_COLOR, 0, black.data());
+  glColorMask(mask[0], mask[1], mask[2], mask[3]);
 }
 
 }  // namespace framewire

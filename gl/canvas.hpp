@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "gl/blend.hpp"
 #include "gl/handle.hpp"
+#include "gl/offscreen_target.hpp"
 #include "gl/rectangle.hpp"
 
 namespace framewire {
@@ -40,6 +41,11 @@ class Canvas {
   /// the canvas or that framebuffer is left out; the scissor test does not count. Needs GL_FRAMEBUFFER_SRGB off.
   /// Changes no state.
   void show(const Rectangle& part) const noexcept;
+
+  /// Copies all of it to a place in `target`, scaled if that has another size. The target becomes opaque, and black
+  /// around the place. Its top row is row 0 there, as files have it (RowOrder::top_down). Needs GL_FRAMEBUFFER_SRGB
+  /// off. Changes no state.
+  void copy_to(const OffscreenTarget& target, const Rectangle& place) const noexcept;
 
   [[nodiscard]] Size size() const noexcept { return size_; }
   [[nodiscard]] GLuint texture() const noexcept { return texture_.id(); }

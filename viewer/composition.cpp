@@ -141,10 +141,8 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
   }
   lay_out_for(target.size);
   const bool has_overlay = panel_.is_shown() || selection_.is_outlined || !note_.empty() || has_status(streams);
-  if (scene_.layout == Layout::depth) {
-    draw_merged(target);
-  } else if (is_direct_) {
-    draw_directly(target, streams[0], now_ns);
+  if (is_direct_ || scene_.layout == Layout::depth) {
+    draw_one(target, streams, now_ns);
   } else {
     compose(target, streams, has_overlay, now_ns);
   }
@@ -153,6 +151,39 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     overlay_.finish();
   }
   has_overlay_ = has_overlay;
+}
+
+/// On the surface, or on a canvas from which the surface gets it: a window's own framebuffer cannot be read back, for
+/// what other windows hide of it is undefined.
+void Composition::draw_one(const Target& target, Streams streams, std::int64_t now_ns) {
+  const auto draw = [&] {
+    if (scene_.layout == Layout::depth) {
+      draw_merged(target);
+    } else {
+      draw_directly(target, streams[0], now_ns);
+    }
+  };
+  if (!keeps_pictures_) {
+    draw();
+    return;
+  }
+  if (!kept_ || kept_->size() != target.size) {
+    kept_.reset();
+    kept_.emplace(target.size);
+  }
+  {
+    const Canvas::Drawing drawing = kept_->draw(BlendValues::coded);
+    draw();
+  }
+  kept_->show(gl_rectangle(whole_of(target.size), target.size));
+  ++pictures_version_;
+}
+
+const Canvas* Composition::pictures() const noexcept {
+  if (is_direct_ || scene_.layout == Layout::depth) {
+    return kept_ ? &*kept_ : nullptr;
+  }
+  return compositor_ ? compositor_->canvas() : nullptr;
 }
 
 void Composition::draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns) {
@@ -189,7 +220,9 @@ void Composition::compose(const Target& target, Streams streams, bool has_overla
     compositor_ = std::make_unique<Compositor>();
   }
   const GLuint bound = bound_for_drawing();
-  compositor_->compose(target.size, placed_, scene_.blends_linear_light, now_ns);
+  if (compositor_->compose(target.size, placed_, scene_.blends_linear_light, now_ns)) {
+    ++pictures_version_;
+  }
   compositor_->show(bound, !target.keeps_content || has_overlay || has_overlay_);
 }
 

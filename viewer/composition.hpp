@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gl/canvas.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/compositor.hpp"
 #include "viewer/overlay.hpp"
@@ -53,6 +54,13 @@ class Composition {
   /// Draws into the bound framebuffer. `streams` are those of the scene's layers, in its order.
   void draw(const Target& target, Streams streams, std::int64_t now_ns);
 
+  /// From now on pictures() has all that draw() draws. Otherwise it lacks what is drawn directly.
+  void keep_pictures() noexcept { keeps_pictures_ = true; }
+  /// The streams' pictures as draw() has put them together, without what lies over them; null: there are none yet.
+  [[nodiscard]] const Canvas* pictures() const noexcept;
+  /// Another number than before if they may have changed.
+  [[nodiscard]] std::uint64_t pictures_version() const noexcept { return pictures_version_; }
+
   /// Sets up what the first frame of a stream's new format needs: draws a black one. Overwrites the bound framebuffer
   /// if draws_directly(). Throws as Layer::prepare().
   void prepare(Size surface, Streams streams, std::size_t index);
@@ -75,6 +83,7 @@ class Composition {
  private:
   [[nodiscard]] PlacedLayer placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept;
   void lay_out_for(Size surface);
+  void draw_one(const Target& target, Streams streams, std::int64_t now_ns);
   void draw_directly(const Target& target, const ComposedStream& stream, std::int64_t now_ns);
   void draw_merged(const Target& target) const;
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
@@ -92,6 +101,9 @@ class Composition {
   std::vector<PictureRectangle> boxes_;  // of the layers
   std::vector<PlacedLayer> placed_;      // kept for its memory
   std::unique_ptr<Compositor> compositor_;
+  bool keeps_pictures_ = false;
+  std::optional<Canvas> kept_;  // of a picture that needs no compositor
+  std::uint64_t pictures_version_ = 0;
   bool has_overlay_ = true;  // the surface has more than the pictures
   Selection selection_;
   std::size_t noted_layer_ = 0;

@@ -45,7 +45,7 @@ bool can_be_direct(std::span<const PlacedLayer> layers, std::size_t index, const
 
 }  // namespace
 
-void Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, bool blends_linear_light,
+bool Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, bool blends_linear_light,
                          std::int64_t now_ns) {
   const PictureRectangle everything = whole_of(surface);
   layers_.assign(all_layers.begin(), all_layers.end());
@@ -68,6 +68,7 @@ void Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, 
     compose_part(part, now_ns);
     unshown_.push_back(part);
   }
+  return !damage_.empty();
 }
 
 /// Returns whether the layers, and how they are blended, are as before.

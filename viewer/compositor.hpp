@@ -37,13 +37,16 @@ struct PlacedLayer {
 /// changed, and is blended at most once each time. Used on the drawing thread.
 class Compositor {
  public:
-  /// Brings the picture up to date. `layers` are in order from the back. Throws Error as Layer::draw(), and if GL has
-  /// no memory.
-  void compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light, std::int64_t now_ns);
+  /// Brings the picture up to date, and returns whether it has changed. `layers` are in order from the back. Throws
+  /// Error as Layer::draw(), and if GL has no memory.
+  bool compose(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light, std::int64_t now_ns);
 
   /// Copies the picture to the framebuffer `target` of the same size, which becomes bound: what has changed since the
   /// last call, or `everything`.
   void show(GLuint target, bool everything);
+
+  /// The picture; null before compose().
+  [[nodiscard]] const Canvas* canvas() const noexcept { return canvas_ ? &*canvas_ : nullptr; }
 
  private:
   /// A layer as it was composed the last time.

@@ -50,7 +50,12 @@ Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clo
       options_(options),
       started_ns_(clock.now_ns()),
       schedule_(clock, options.first_draw_delay_ns),
-      upload_method_(FrameTexture().method()) {}
+      upload_method_(FrameTexture().method()) {
+  if (options.recorder != nullptr) {
+    recording_.emplace(*options.recorder, options.recorded_rate);
+    composition_.keep_pictures();
+  }
+}
 
 void Drawing::show(const ShownScene& shown) {
   const bool is_first = streams_so_far_ == 0;
@@ -149,6 +154,9 @@ void Drawing::draw() {
   if (streams_.empty()) {
     return;
   }
+  if (recording_) {
+    recording_->follow(clock_.now_ns());
+  }
   follow_facts();
   if (depth_) {
     const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
@@ -174,6 +182,9 @@ std::int64_t Drawing::due_ns() {
   if (depth_) {
     due_ns = std::min(due_ns, depth_->due_ns());
   }
+  if (recording_) {
+    due_ns = std::min(due_ns, recording_->due_ns(now_ns));
+  }
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
@@ -181,7 +192,11 @@ std::int64_t Drawing::due_ns() {
   return is_released ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
 }
 
-void Drawing::release() noexcept {
+void Drawing::release() {
+  if (recording_) {
+    recording_->finish(clock_.now_ns());
+    recording_.reset();
+  }
   for (const auto& stream : streams_) {
     stream->layer().forget_memory();
   }
@@ -354,6 +369,7 @@ void Drawing::show_frames_in_hand() {
     fail_without_gpu();
   }
   refreshes_.drawn(presented->drawn_ns - begun_ns);
+  record_picture(presented->shown_ns);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->has_frame_in_hand()) {
       composition_.frame_shown(i, streams_[i]->shown(*presented));
@@ -390,9 +406,11 @@ void Drawing::redraw() {
   const std::int64_t cpu_before_ns = process_cpu_ns();
   surface_.begin();
   draw_picture(false);
-  if (!present()) {
+  const auto presented = present();
+  if (!presented) {
     fail_without_gpu();
   }
+  record_picture(presented->shown_ns);
   plan_next_redraw(process_cpu_ns() - cpu_before_ns);
 }
 
@@ -425,6 +443,15 @@ void Drawing::draw_picture(bool is_capture) {
                     composed(), clock_.now_ns());
   if (options_.tells_places && !is_capture) {
     note_places();
+  }
+}
+
+/// What is seen before the first frame of a stream is the viewer's own.
+void Drawing::record_picture(std::int64_t shown_ns) {
+  const bool has_frames = depth_ ? depth_->picture().has_value()
+                                 : std::ranges::any_of(composed_, [](const auto& s) { return s.layer->has_picture(); });
+  if (const Canvas* const pictures = composition_.pictures(); recording_ && has_frames && pictures != nullptr) {
+    recording_->show(*pictures, composition_.pictures_version(), {composed_, refresh_period_ns_}, shown_ns);
   }
 }
 

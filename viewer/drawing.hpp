@@ -14,6 +14,7 @@
 #include "viewer/drawing_options.hpp"
 #include "viewer/frame_times_file.hpp"
 #include "viewer/painters.hpp"
+#include "viewer/picture_recording.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/refresh_schedule.hpp"
 #include "viewer/report.hpp"
@@ -65,8 +66,8 @@ class Drawing {
   /// The same; draws first what the last frame did not bring. Throws Error.
   Image capture_last();
 
-  /// Releases the frames. No draw() follows.
-  void release() noexcept;
+  /// Ends the recording, and releases the frames. No draw() follows.
+  void release();
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
   [[nodiscard]] std::int64_t refresh_period_ns() const noexcept { return refresh_period_ns_; }
@@ -96,6 +97,7 @@ class Drawing {
   void give_up(ShownStream& stream, const std::string& reason);
   void warm_up();
   void draw_picture(bool is_capture);
+  void record_picture(std::int64_t shown_ns);
   std::optional<Surface::Presented> present();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
   [[nodiscard]] bool follows_refreshes() const noexcept;
@@ -127,6 +129,7 @@ class Drawing {
   std::int64_t refresh_period_ns_ = 0;
   std::int64_t drawn_ns_ = 0;  // when the last picture was presented; 0: never
   UploadMethod upload_method_;
+  std::optional<PictureRecording> recording_;  // none after release()
   std::vector<std::string> warnings_;
   std::size_t streams_so_far_ = 0;
   bool is_warm_ = false;

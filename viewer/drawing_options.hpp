@@ -4,16 +4,21 @@
 #include <cstdint>
 #include <optional>
 
+#include "frame/frame_layout.hpp"
 #include "viewer/quality.hpp"
 
 namespace framewire {
 
+class Recorder;
+
 struct DrawingOptions {
-  std::optional<Quality> quality;        // none: good, if a GPU draws
-  bool asks_cadence = false;             // tell the senders when to render
-  bool tells_places = false;             // Drawing::seen()
-  bool verify = false;                   // check that no frame changes while it is held
-  std::int64_t first_draw_delay_ns = 0;  // of the first picture without a frame
+  std::optional<Quality> quality;           // none: good, if a GPU draws
+  bool asks_cadence = false;                // tell the senders when to render
+  bool tells_places = false;                // Drawing::seen()
+  bool verify = false;                      // check that no frame changes while it is held
+  std::int64_t first_draw_delay_ns = 0;     // of the first picture without a frame
+  Recorder* recorder = nullptr;             // records the pictures; outlives the drawing; null: they are not recorded
+  std::optional<Rational> recorded_rate{};  // of the recording; none: it follows from the streams
 };
 
 }  // namespace framewire

@@ -59,7 +59,7 @@ struct RawOptions {
   std::string listen;
   std::string size;
   std::string monitor;
-  std::string output;
+  RawOutputOptions output;
   std::string screenshot;
   std::string frame_times;
   std::string messages;
@@ -171,10 +171,7 @@ void describe_input(CLI::App& app, RawOptions& raw) {
 }
 
 void describe_files(CLI::App& app, RawOptions& raw) {
-  app.add_option("--output", raw.output,
-                 "record frames: y4m to FILE.y4m or, with -, to standard output; raw frames to any other FILE. y4m "
-                 "repeats a frame for each skipped one, so that it plays in real time")
-      ->type_name("FILE|-");
+  add_output_options(app, raw.output);
   app.add_option("--screenshot", raw.screenshot,
                  "at the end, write the last picture shown; write nothing if no frame came")
       ->type_name("FILE.png");
@@ -423,16 +420,6 @@ std::optional<Quality> read_quality(const std::string& text) {
   throw Error::usage("--quality is " + quote(text) + "; it takes fast, good or auto");
 }
 
-double read_refresh(const std::string& text) {
-  double hz = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hz);
-  if (error != std::errc{} || end != text.data() + text.size() || !(hz >= 1) || hz > 1000) {
-    throw Error::usage("--refresh is " + quote(text) +
-                       "; it takes refreshes per second from 1 to 1000, as in 60 or 59.94");
-  }
-  return hz;
-}
-
 void read_pacing(const RawOptions& raw, ViewerOptions& options) {
   options.quality = read_quality(raw.quality);
   options.is_paced = raw.is_paced;
@@ -456,7 +443,7 @@ void read_pacing(const RawOptions& raw, ViewerOptions& options) {
     throw Error::usage("--refresh " + quote(raw.refresh) +
                        " means nothing without --headless: a window follows its screen");
   }
-  options.refresh_hz = read_refresh(raw.refresh);
+  options.refresh_hz = parse_rate(raw.refresh, "--refresh", "refreshes");
 }
 
 ViewerOptions read(const RawOptions& raw) {
@@ -469,12 +456,8 @@ ViewerOptions read(const RawOptions& raw) {
   read_surface(raw, options);
   options.input = read_input_options(raw.input, raw.is_headless);
   read_pacing(raw, options);
-  options.output_file = given(raw.output);
-  if (options.output_file && (options.sources.size() > 1 || options.scene_file)) {
-    throw Error::usage("--output " + quote(raw.output) +
-                       " records one stream as it comes; start a viewer with --headless for each that is to be "
-                       "recorded");
-  }
+  const bool makes_picture = options.sources.size() > 1 || options.scene_file || !options.scene.gl_scenes.empty();
+  options.output = parse_output_options(raw.output, makes_picture);
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +

@@ -12,6 +12,7 @@
 #include "ssh/ssh_command.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/input_options.hpp"
+#include "viewer/output_options.hpp"
 #include "viewer/quality.hpp"
 #include "viewer/scene.hpp"
 #include "viewer/source.hpp"
@@ -37,9 +38,9 @@ struct ViewerOptions {
   bool is_headless = false;
   std::optional<Size> size;  // of the window, or of the headless picture
   bool is_fullscreen = false;
-  std::optional<std::uint32_t> monitor;    // 1 is the primary one
-  std::optional<InputOptions> input;       // set: it goes to the sender
-  std::optional<std::string> output_file;  // "-": stdout
+  std::optional<std::uint32_t> monitor;  // 1 is the primary one
+  std::optional<InputOptions> input;     // set: it goes to the sender
+  OutputOptions output;                  // --output
   std::optional<std::string> screenshot_file;
   std::optional<std::string> frame_times_file;
   std::optional<PortDescriptors> messages;  // exchanges messages with senders here

@@ -57,12 +57,17 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       editor_(with_wall(options_.scene)),
       local_layers_(clock_, log_, sender_program(), options_.ssh) {
   const auto wake_main = [this] { surface_->wake(); };
+  if (options_.output.is_of_picture) {
+    recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
+  }
   renderer_.emplace(*surface_, frame_times_, clock_,
                     DrawingOptions{.quality = options_.quality,
                                    .asks_cadence = options_.asks_cadence,
                                    .tells_places = options_.input.has_value(),
                                    .verify = options_.verify,
-                                   .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0},
+                                   .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,
+                                   .recorder = recorder_ ? &*recorder_ : nullptr,
+                                   .recorded_rate = options_.output.rate},
                     wake_main);
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
@@ -134,7 +139,7 @@ bool Program::is_over(const ViewedStream& stream) const {
 
 /// Whether the frames went to a program only, which has left.
 bool Program::is_unread() const noexcept {
-  return options_.is_headless && streams_[0]->recorder().reader_has_left();
+  return options_.is_headless && (recorder_ ? *recorder_ : streams_[0]->recorder()).reader_has_left();
 }
 
 bool Program::have_all_ended() const noexcept {
@@ -295,7 +300,8 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
                       .quality = name(renderer_->quality()),
                       .renderer = renderer_->device(),
                       .upload = name(renderer_->upload_method()),
-                      .sets = renderer_->set_counts()};
+                      .sets = renderer_->set_counts(),
+                      .pictures = recorder_ ? std::optional(picture_counts_.counts()) : std::nullopt};
   for (const auto& stream : streams) {
     report.streams.push_back({.statistics = stream->statistics(),
                               .peer_text = stream->peer_text(),
@@ -350,6 +356,9 @@ ExitStatus Program::finish() {
   for (const auto& stream : streams_) {
     stream->recorder().finish();
   }
+  if (recorder_) {
+    recorder_->finish();
+  }
   if (options_.screenshot_file && has_shown()) {
     attempt([&] { save_last_picture(); });
   } else if (options_.screenshot_file) {
@@ -364,6 +373,7 @@ ExitStatus Program::finish() {
   }
   local_layers_.wait();
   const bool has_failed_recording =
+      (recorder_ && recorder_->has_failed()) ||
       std::ranges::any_of(streams_, [](const auto& stream) { return stream->recorder().has_failed(); });
   return status == ExitStatus::ok && has_failed_recording ? ExitStatus::failed : status;
 }

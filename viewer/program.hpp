@@ -106,6 +106,8 @@ class Program {
   FrameTimesFile frame_times_;
   std::unique_ptr<Surface> surface_;
   SyncGroup sync_;
+  Statistics picture_counts_;         // of the pictures that are recorded
+  std::optional<Recorder> recorder_;  // of the same; outlives the drawing thread
   std::optional<Renderer> renderer_;
   std::unique_ptr<ViewerMessagePort> messages_;         // --messages; outlives the streams
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order

@@ -53,7 +53,7 @@ void Program::follow_scene() {
   });
   if (options_.scene_file) {
     follow_scene_file();
-  } else if (!options_.output_file) {  // that records the first stream
+  } else if (!options_.output.is_of_stream()) {  // that is of the first stream
     follow_offers();
   }
 }
@@ -226,7 +226,7 @@ void Program::follow_local_layers() {
 /// A stream that its sender has ended gets no more frames, so another one takes its place when that sender goes on. But
 /// what is recorded ends with the stream.
 std::shared_ptr<ViewedStream> Program::replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source) {
-  if (options_.output_file) {
+  if (options_.output.is_of_stream()) {
     log_.warning(ended->peer_text() + " has ended, and is not started again, because it is recorded");
     return nullptr;
   }

@@ -32,6 +32,12 @@ void require_pipe_on_stdout() {
   }
 }
 
+/// How many frames of a size may wait.
+std::size_t most_waiting(std::uint64_t size_bytes) noexcept {
+  return std::clamp<std::uint64_t>(Recorder::most_waiting_bytes / std::max<std::uint64_t>(size_bytes, 1), 2,
+                                   Recorder::most_waiting_frames);
+}
+
 }  // namespace
 
 Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log,
@@ -41,6 +47,7 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
       interruption_(interruption),
       statistics_(statistics),
       on_end_(std::move(on_end)),
+      has_file_(file.has_value()),
       frames_(most_waiting_frames) {
   if (!file) {
     return;
@@ -52,6 +59,7 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
     log_.info("--output " + quote(*file, 200) + " is a named pipe; the viewer begins when somebody reads it");
   }
   writer_.emplace(*file, log, [this] { return must_stop(); });
+  states_rate_ = writer_->states_rate();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -91,6 +99,21 @@ void Recorder::record(const ReceivedFrame& frame, const std::optional<StreamForm
 }
 
 /// Returns whether there is memory for the frame.
+bool Recorder::make_room(WaitingFrame& waiting, std::uint64_t size_bytes) {
+  waiting.size_bytes = size_bytes;
+  try {
+    if (waiting.memory.size() < size_bytes) {
+      waiting.memory.resize(size_bytes);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    if (!std::exchange(has_said_no_memory_, true)) {
+      log_.warning("--output: there is no memory for frames that wait to be written; the recording lacks them");
+    }
+    return false;
+  }
+}
+
 bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting) {
   const FrameHeader& header = frame.header();
   waiting.session = frame.session_number();
@@ -99,15 +122,7 @@ bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat
   waiting.format = format.value_or(StreamFormat{});
   waiting.format.layout = header.layout;
   waiting.format.colour = header.colour;
-  waiting.size_bytes = frame.payload().size();
-  try {
-    if (waiting.memory.size() < waiting.size_bytes) {
-      waiting.memory.resize(waiting.size_bytes);
-    }
-  } catch (const std::bad_alloc&) {
-    if (!std::exchange(has_said_no_memory_, true)) {
-      log_.warning("--output: there is no memory for frames that wait to be written; the recording lacks them");
-    }
+  if (!make_room(waiting, frame.payload().size())) {
     return false;
   }
   std::ranges::copy(frame.payload(), waiting.memory.begin());
@@ -115,8 +130,7 @@ bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat
 }
 
 bool Recorder::claim_room(std::uint64_t size_bytes, WhenFull when_full) {
-  const std::uint64_t most =
-      std::clamp<std::uint64_t>(most_waiting_bytes / std::max<std::uint64_t>(size_bytes, 1), 2, most_waiting_frames);
+  const std::size_t most = most_waiting(size_bytes);
   std::unique_lock lock(mutex_);
   if (when_full == WhenFull::wait) {
     changed_.wait(lock, [&] { return count_ < most || !may_wait_ || has_ended_; });
@@ -130,6 +144,57 @@ void Recorder::stop_waiting() noexcept {
     may_wait_ = false;
   }
   changed_.notify_all();
+}
+
+// ---- The thread that draws ----
+
+std::span<std::byte> Recorder::claim(std::uint64_t size_bytes) {
+  std::size_t claimed = 0;
+  bool has_room = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    claimed = claimed_;
+    has_room = has_file_ && !has_ended_ && count_ + claimed < most_waiting(size_bytes);
+  }
+  // fw-record does not touch this entry before it counts.
+  WaitingFrame& waiting = frames_[(next_ + claimed) % frames_.size()];
+  has_room = has_room && make_room(waiting, size_bytes);
+  const std::scoped_lock lock(mutex_);
+  if (!has_room || has_ended_) {
+    statistics_.frame_unrecorded();
+    return {};
+  }
+  ++claimed_;
+  return std::span(waiting.memory).first(size_bytes);
+}
+
+void Recorder::complete(const StreamFormat& format, std::uint64_t number) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (has_ended_ || claimed_ == 0) {  // finish() has counted it
+      return;
+    }
+    WaitingFrame& frame = frames_[next_];
+    frame.format = format;
+    frame.sequence = number;
+    next_ = (next_ + 1) % frames_.size();
+    --claimed_;
+    ++count_;
+  }
+  changed_.notify_all();
+}
+
+void Recorder::fail(const std::string& reason) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_file_ || has_ended_) {
+      return;
+    }
+    has_ended_ = true;
+    last_ = WriteResult::failed;
+  }
+  log_.error("recording has stopped, the stream goes on: " + reason);
+  on_end_();
 }
 
 // ---- The thread "fw-record" ----
@@ -189,12 +254,21 @@ void Recorder::write(const WaitingFrame& frame) {
     case WriteResult::stopped:
       break;
   }
-  last_ = result;
+  if (result != WriteResult::written) {  // else fail() may have said otherwise
+    last_ = result;
+  }
 }
 
 /// Counts the frames that are not written any more, also the one whose writing has failed. Call with the mutex.
 void Recorder::leave_out_waiting() {
   for (; count_ > 0; --count_) {
+    statistics_.frame_unrecorded();
+  }
+  leave_out_claimed();
+}
+
+void Recorder::leave_out_claimed() {
+  for (; claimed_ > 0; --claimed_) {
     statistics_.frame_unrecorded();
   }
 }
@@ -212,6 +286,11 @@ void Recorder::finish() {
   }
   changed_.notify_all();
   thread_.join();
+  {
+    const std::scoped_lock lock(mutex_);  // the drawing thread may be blocked, and have claimed some
+    has_ended_ = true;
+    leave_out_claimed();
+  }
   if (frames_missing() > 0 && !has_failed()) {
     log_.warning(
         "--output: the recording lacks " + std::to_string(frames_missing()) +

@@ -1,4 +1,4 @@
-// Records received frames (--output).
+// Records received frames, or pictures that the viewer has drawn (--output).
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +29,9 @@ namespace framewire {
 ///
 /// A thread of its own, "fw-record", writes at a lower priority. record() only copies the frame, into memory that is
 /// allocated once, so that a slow disk or reader does not hold frames back.
+///
+/// Pictures that were drawn are read back into memory of the recorder; they come by claim() and complete(), in place of
+/// record().
 class Recorder {
  public:
   /// The most frames that wait to be written, and the most memory for them; two frames may always wait.
@@ -58,9 +62,22 @@ class Recorder {
   /// room or no memory for it, or once recording has ended.
   void record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WhenFull when_full);
 
+  // ---- The thread that draws ----
+
+  /// Memory for a picture, until complete() says that it is there; those that were claimed become complete in their
+  /// order. Empty, and counted as unrecorded, if there is no room or no memory for it, or once recording has ended.
+  std::span<std::byte> claim(std::uint64_t size_bytes);
+  /// The picture that was claimed first is in its memory, as `format` says. `number` counts from 0 at the format's
+  /// rate: the picture also stands for the numbers that are missing before it.
+  void complete(const StreamFormat& format, std::uint64_t number) noexcept;
+  /// Counts a picture as unrecorded.
+  void leave_out() noexcept { statistics_.frame_unrecorded(); }
+  /// There will be no more pictures, for this reason: recording has failed.
+  void fail(const std::string& reason);
+
   // ---- The main thread ----
 
-  /// Writes what waits, closes the file, and reports missing frames. No record() follows.
+  /// Writes what waits, closes the file, and reports missing frames. What comes later is not recorded.
   void finish();
 
   // ---- Any thread ----
@@ -68,6 +85,8 @@ class Recorder {
   /// record() waits no more.
   void stop_waiting() noexcept;
   [[nodiscard]] bool is_recording() const noexcept;
+  /// Whether the file has a rate, so that frames are repeated. Constant.
+  [[nodiscard]] bool states_rate() const noexcept { return states_rate_; }
   /// Whether the reader of the pipe has closed it: a regular end, not a failure.
   [[nodiscard]] bool reader_has_left() const noexcept { return last_.load() == WriteResult::reader_gone; }
   [[nodiscard]] bool has_failed() const noexcept { return last_.load() == WriteResult::failed; }
@@ -85,9 +104,11 @@ class Recorder {
   };
 
   bool claim_room(std::uint64_t size_bytes, WhenFull when_full);
+  bool make_room(WaitingFrame& waiting, std::uint64_t size_bytes);
   void run() noexcept;
   void write(const WaitingFrame& frame);
   void leave_out_waiting();
+  void leave_out_claimed();
   bool copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting);
   [[nodiscard]] bool must_stop() const noexcept;
 
@@ -97,22 +118,25 @@ class Recorder {
   Statistics& statistics_;
   const std::function<void()> on_end_;
   std::optional<VideoWriter> writer_;  // fw-record's, once that runs
-  Repeats repeats_;                    // fw-record's
+  const bool has_file_;
+  bool states_rate_ = false;  // constant after construction
+  Repeats repeats_;           // fw-record's
   std::atomic<WriteResult> last_ = WriteResult::written;
   std::atomic<std::int64_t> write_begun_ns_ = 0;
   std::atomic<std::int64_t> finishing_since_ns_ = 0;  // 0: not yet
 
   std::vector<WaitingFrame> frames_;  // circular; fw-record has those that count
-  std::size_t next_ = 0;              // where the next frame goes; the receiving thread's
+  std::size_t next_ = 0;              // where the next frame goes; of the thread that gives frames
   std::size_t first_ = 0;             // the first that waits; fw-record's
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::size_t count_ = 0;  // frames that wait, with the one that is being written
+  std::size_t count_ = 0;    // frames that wait, with the one that is being written
+  std::size_t claimed_ = 0;  // behind them, and not complete
   bool may_wait_ = true;
   bool has_ended_ = false;  // fw-record writes no more
 
-  bool has_said_no_memory_ = false;  // the receiving thread's
+  bool has_said_no_memory_ = false;  // of the thread that gives frames
 
   std::thread thread_;
 };

@@ -186,6 +186,11 @@ std::vector<std::string> summary(const ViewerReport& report) {
   if (report.sets) {
     lines.push_back(fmt::format("depth    {} sets shown, {} missed", report.sets->shown, report.sets->missed));
   }
+  if (report.pictures) {
+    lines.push_back(fmt::format("output   {} pictures recorded and {} repeated, {} not recorded",
+                                report.pictures->frames_recorded, report.pictures->frames_repeated,
+                                report.pictures->frames_unrecorded));
+  }
   return lines;
 }
 
@@ -235,6 +240,10 @@ void add_surface(const ViewerReport& report, Json& json) {
   json["quality"] = report.quality;
   json["sets_shown"] = report.sets ? Json(report.sets->shown) : Json(nullptr);
   json["sets_missed"] = report.sets ? Json(report.sets->missed) : Json(nullptr);
+  const std::optional<ViewerCounts>& pictures = report.pictures;
+  json["pictures_recorded"] = pictures ? Json(pictures->frames_recorded) : Json(nullptr);
+  json["pictures_repeated"] = pictures ? Json(pictures->frames_repeated) : Json(nullptr);
+  json["pictures_unrecorded"] = pictures ? Json(pictures->frames_unrecorded) : Json(nullptr);
 }
 
 }  // namespace

@@ -32,12 +32,13 @@ struct SetCounts {
 /// Inputs of the reports at one moment.
 struct ViewerReport {
   std::vector<StreamReport> streams{};
-  std::int64_t refresh_period_ns = 0;  // of the screen; 0: not known
-  std::string surface{};               // "headless 960x540"
-  std::string_view quality{};          // "fast"
-  std::string renderer{};              // GL_RENDERER
-  std::string upload{};                // "pinned memory"
-  std::optional<SetCounts> sets{};     // of Layout::depth
+  std::int64_t refresh_period_ns = 0;      // of the screen; 0: not known
+  std::string surface{};                   // "headless 960x540"
+  std::string_view quality{};              // "fast"
+  std::string renderer{};                  // GL_RENDERER
+  std::string upload{};                    // "pinned memory"
+  std::optional<SetCounts> sets{};         // of Layout::depth
+  std::optional<ViewerCounts> pictures{};  // what was recorded of the composed picture; none: it was not recorded
 };
 
 /// What the streams have in common on the live line: the sums, and of latencies the longest.

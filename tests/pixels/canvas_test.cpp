@@ -135,6 +135,31 @@ TEST_F(CanvasTest, DrawingEndsWithWhatWasBoundBefore) {
   }
 }
 
+TEST_F(CanvasTest, IsCopiedOpaqueAndWithTheTopRowFirst) {
+  fill_canvas();
+  const auto canvas = texture_values(canvas_.texture(), canvas_size);
+  const OffscreenTarget before({8, 8}), target({50, 33});
+  before.bind();
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(0, 0, 1, 1);
+  canvas_.copy_to(target, {6, 2, 40, 30});
+  EXPECT_TRUE(glIsEnabled(GL_SCISSOR_TEST));
+  glDisable(GL_SCISSOR_TEST);
+  EXPECT_EQ(bound_for_drawing(), before.framebuffer());
+  std::array<GLboolean, 4> mask{};
+  glGetBooleanv(GL_COLOR_WRITEMASK, mask.data());
+  EXPECT_EQ(mask, (std::array<GLboolean, 4>{GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE}));
+  const auto copied = texture_values(target.texture(), target.size());
+  for (int y = 0; y < 33; ++y) {
+    for (int x = 0; x < 50; ++x) {
+      const bool is_inside = x >= 6 && x < 46 && y >= 2 && y < 32;
+      auto expected = is_inside ? pixel_of(canvas, canvas_size, x - 6, 31 - y) : std::vector<std::uint8_t>(4, 0);
+      expected[3] = 255;
+      ASSERT_EQ(pixel_of(copied, target.size(), x, y), expected) << x << "," << y;
+    }
+  }
+}
+
 TEST_F(CanvasTest, ShowsAPartExactlyAndNothingElse) {
   fill_canvas();
   for (const Size shown_size : {canvas_size, Size{25, 50}}) {

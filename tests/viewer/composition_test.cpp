@@ -104,6 +104,57 @@ TEST_F(CompositionTest, HasAPanelOnDemand) {
   EXPECT_EQ(colours(draw()), 1U);
 }
 
+/// As a window's screenshot that lacks what the viewer writes over it.
+class KeptPictures : public CompositionTest {
+ protected:
+  [[nodiscard]] std::set<int> kept_values() const {
+    const OffscreenTarget copy(composition_.pictures()->size());
+    composition_.pictures()->copy_to(copy, {0, 0, 640, 360});
+    std::set<int> values;
+    const Image picture = read_image(copy);
+    for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
+      values.insert(std::to_integer<int>(picture.pixels[i]));
+    }
+    return values;
+  }
+};
+
+TEST_F(KeptPictures, AreWithoutPanelAndBanner) {
+  EXPECT_EQ(composition_.pictures(), nullptr);
+  composition_.keep_pictures();
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  EXPECT_EQ(colours(draw()), 1U) << "and it is shown as ever";
+  EXPECT_EQ(kept_values(), std::set{255});
+  composition_.toggle_panel();
+  facts_.status.state = SubscriberState::lost;
+  draw();
+  EXPECT_GT(colours(draw()), 20U);
+  EXPECT_EQ(kept_values(), std::set{255});
+}
+
+TEST_F(KeptPictures, OfSeveralStreamsChangeOnlyWithThem) {
+  composition_.keep_pictures();
+  composition_.show({.layout = Layout::overlay, .layers = {{.source = "box"}, {.source = "box"}}});
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  Layer absent(painters_, false, statistics_, Quality::fast);
+  const auto draw_both = [&] {
+    surface_.begin();
+    const std::vector<ComposedStream> both = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_},
+                                              {.layer = &absent, .facts = &facts_, .statistics = &statistics_}};
+    composition_.draw({.size = surface_.size()}, both, now_ns_);
+    return composition_.pictures_version();
+  };
+  const std::uint64_t first = draw_both();
+  EXPECT_EQ(kept_values(), std::set{255});
+  composition_.toggle_panel();
+  EXPECT_EQ(draw_both(), first) << "the panel is not part of them";
+  ASSERT_EQ(layer_.upload(frames_.make(2, 100)), Layer::Upload::done);
+  EXPECT_NE(draw_both(), first);
+  EXPECT_EQ(kept_values(), (std::set{100, 255}));
+}
+
 TEST_F(CompositionTest, SurvivesTextThatIsLongOrStrange) {
   facts_.peer_text = std::string(3000, 'x') + "\xff\xfe %s %n";
   facts_.status.message = std::string(3000, 'y');

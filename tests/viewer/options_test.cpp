@@ -118,7 +118,8 @@ TEST(Options, TakeEverythingAtOnce) {
              "--stats",    "s.json",      "--verify", "--verbose",  "--spin"});
   EXPECT_TRUE(options.is_headless);
   EXPECT_EQ(options.size, (Size{640, 360}));
-  EXPECT_EQ(options.output_file, "-");
+  EXPECT_EQ(options.output.file, "-");
+  EXPECT_TRUE(options.output.is_of_stream());
   EXPECT_EQ(options.screenshot_file, "a.png");
   EXPECT_EQ(options.sources.at(0).subscriber.endpoint.allowed_links, std::vector{LinkKind::tcp});
   EXPECT_FALSE(options.sources.at(0).subscriber.endpoint.may_choose_link);
@@ -226,10 +227,27 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
   expect_refusal({"--wall", "3x2@3,0"}, {"--wall", "'3x2@3,0'", "0,0 to 2,1"});
 }
 
+TEST(Options, RecordThePictureOfSeveralStreams) {
+  EXPECT_TRUE(parse({"one", "--output", "a.y4m"}).output.is_of_stream());
+  EXPECT_FALSE(parse({"one"}).output.is_of_stream());
+  EXPECT_FALSE(parse({"one", "two"}).output.is_of_picture);
+  const OutputOptions two = parse({"one", "two", "--output", "a.y4m", "--output-fps", "29.97"}).output;
+  EXPECT_TRUE(two.is_of_picture);
+  EXPECT_FALSE(two.is_of_stream());
+  EXPECT_EQ(two.rate, (Rational{30000, 1001}));
+  EXPECT_TRUE(parse({"one", "--layer", "pattern", "--output", "a.y4m"}).output.is_of_picture);
+  EXPECT_TRUE(parse({"one", "--layer", "gl:helix:3", "--layout", "depth", "--output", "a.y4m"}).output.is_of_picture);
+  EXPECT_FALSE(parse({"one", "two", "--output", "a.y4m"}).output.rate);
+  for (const char* wrong : {"0", "x", "1001"}) {
+    expect_refusal({"one", "two", "--output", "a.y4m", "--output-fps", wrong}, {"--output-fps", wrong, "frames"});
+  }
+  expect_refusal({"one", "two", "--output-fps", "30"}, {"--output-fps", "--output"});
+  expect_refusal({"one", "--output", "a.y4m", "--output-fps", "30"}, {"--output-fps", "one stream"});
+}
+
 TEST(Options, RefuseWhatThisVersionDoesNotHave) {
   expect_refusal({"--transport", "pigeon"}, {"'pigeon'", "rdma", "tcp"});
   expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
-  expect_refusal({"one", "two", "--output", "a.y4m"}, {"'a.y4m'", "one stream"});
 }
 
 TEST(Options, RefuseWhatContradictsItself) {

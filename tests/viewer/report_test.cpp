@@ -93,6 +93,17 @@ TEST_F(ReportTest, JsonSaysNullWhereNothingIsKnown) {
   EXPECT_TRUE(stats.at("format").is_null());
 }
 
+TEST_F(ReportTest, SaysWhatWasRecordedOfThePicture) {
+  ViewerReport one = report();
+  EXPECT_TRUE(json::parse(stats_json(one)).at("pictures_recorded").is_null());
+  one.pictures = ViewerCounts{.frames_recorded = 5, .frames_repeated = 2, .frames_unrecorded = 1};
+  const json stats = json::parse(stats_json(one));
+  EXPECT_EQ(stats.at("pictures_recorded"), 5);
+  EXPECT_EQ(stats.at("pictures_repeated"), 2);
+  EXPECT_EQ(stats.at("pictures_unrecorded"), 1);
+  EXPECT_EQ(summary(one).back(), "output   5 pictures recorded and 2 repeated, 1 not recorded");
+}
+
 TEST_F(ReportTest, JsonCountsTornFramesOnceSomeWereChecked) {
   statistics_.frame_checked(false);
   EXPECT_EQ(json::parse(stats_json(report())).at("frames_torn"), 0);
