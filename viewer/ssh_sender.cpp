@@ -66,7 +66,7 @@ void SshSender::follow() {
       }
       host_ = host_addresses_from(message);
     } else if (type == "listening" && host_) {
-      rendezvous_->open(static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX)), *host_, ssh_);
+      rendezvous_->open(port_in(message, "port"), *host_, ssh_);
       is_listening_ = true;
     }
   }
