@@ -332,7 +332,8 @@ class SenderOfAViewer(harness.EndToEnd):
 
     def test_what_is_no_plan(self):
         for given in (b"noise\n", b'{"type":"hello"}\n', b'{"type":"plan","protocol":9}\n',
-                      b'{"type":"plan","protocol":1,"words":["zz"],"key":""}\n'):
+                      b'{"type":"plan","protocol":1,"words":[],"key":""}\n',
+                      b'{"type":"plan","protocol":2,"words":["zz"],"key":""}\n'):
             with self.subTest(given):
                 sender = self.run_with(given)
                 self.assertEqual(sender.wait_end(), harness.FAILED, sender.text)
