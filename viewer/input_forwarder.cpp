@@ -34,6 +34,7 @@ InputForwarder::InputForwarder(const InputOptions& options, Surface& surface, Re
     if (!is_taken) {
       answer_click(event);
     }
+    repeat_refusal(capture_.take_refusing());
     return is_taken;
   });
 }
@@ -149,7 +150,11 @@ void InputForwarder::answer_click(const InputEvent& event) {
     return;
   }
   const auto hit = picture_at(pictures_, button->x, button->y);
-  const auto* const stream = hit ? find(pictures_[*hit].stream) : nullptr;
+  repeat_refusal(hit ? pictures_[*hit].stream : nullptr);
+}
+
+void InputForwarder::repeat_refusal(const void* of) {
+  const auto* const stream = find(of);
   const auto refusal = std::ranges::find(refusals_, stream, &Refusal::stream);
   if (stream != nullptr && refusal != refusals_.end() && !stream->status().input_refusal.empty()) {
     say({.stream = stream, .text = refusal->text, .is_refusal = true});
