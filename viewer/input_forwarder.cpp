@@ -79,17 +79,16 @@ ViewedStream* InputForwarder::find(const void* stream) const noexcept {
 /// What a stream cannot get any more is lost.
 void InputForwarder::send() {
   capture_.send([this](const void* to, std::uint64_t session, const InputBatch& batch) {
-    ViewedStream* const stream = find(to);
-    if (stream != nullptr && stream->status().session_number == session) {
-      static_cast<void>(stream->send_input(batch));
+    if (ViewedStream* const stream = find(to)) {
+      static_cast<void>(stream->send_input(batch, session));
     }
   });
 }
 
 void InputForwarder::send(ViewedStream& stream) {
-  capture_.send([&](const void* to, std::uint64_t /*session*/, const InputBatch& batch) {
+  capture_.send([&](const void* to, std::uint64_t session, const InputBatch& batch) {
     if (to == &stream) {
-      static_cast<void>(stream.send_input(batch));
+      static_cast<void>(stream.send_input(batch, session));
     }
   });
 }

@@ -10,9 +10,10 @@
 
 namespace framewire {
 
-void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session) {
+void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session, std::uint64_t session_number) {
   const std::scoped_lock lock(mutex_);
   session_ = session;
+  session_number_ = session_number;
   input_ = {};
   messages_.clear();
   render_notes_ = FixedQueue<RenderNote>(max_renders);
@@ -24,13 +25,14 @@ std::shared_ptr<ViewerSession> ViewerOutbox::open_session() const noexcept {
   return session && !session->has_bye() ? session : nullptr;
 }
 
-bool ViewerOutbox::send_input(const InputBatch& batch) noexcept {
+bool ViewerOutbox::send_input(const InputBatch& batch, std::uint64_t session_number) noexcept {
   try {
     // The reader at the other end would end the session for a batch that this one refuses.
     const InputBatch checked = read_input(to_json(batch));
     const std::scoped_lock lock(mutex_);
     const auto session = open_session();
-    if (!session) {
+    // A press for an earlier session would stay down in this one.
+    if (!session || (session_number != 0 && session_number != session_number_)) {
       return false;
     }
     const bool is_whole = input_.push(checked) == 0;

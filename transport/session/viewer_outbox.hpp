@@ -25,10 +25,10 @@ class ViewerOutbox {
  public:
   static constexpr std::size_t max_waiting_messages = 256;
 
-  /// A session begins: what waited for an earlier one is dropped.
-  void begin(const std::shared_ptr<ViewerSession>& session);
+  /// A session begins, with its SubscriberStatus::session_number: what waited for an earlier one is dropped.
+  void begin(const std::shared_ptr<ViewerSession>& session, std::uint64_t session_number);
   /// As Subscriber::send_input() and send_message().
-  bool send_input(const InputBatch& batch) noexcept;
+  bool send_input(const InputBatch& batch, std::uint64_t session_number) noexcept;
   bool send_message(const std::string& json) noexcept;
   void ask_render(const RenderRequest& request) noexcept;
   void revoke_render(std::uint64_t id) noexcept;
@@ -60,6 +60,7 @@ class ViewerOutbox {
 
   mutable std::mutex mutex_;
   std::weak_ptr<ViewerSession> session_;
+  std::uint64_t session_number_ = 0;
   InputQueue input_;
   std::deque<std::string> messages_;
   FixedQueue<RenderNote> render_notes_{max_renders};
