@@ -101,7 +101,9 @@ void SourceInbox::leave(const void* session) noexcept {
   owner_ = nullptr;
   for (Reader* const reader : readers_) {
     try {
-      reader->queue_.release_all();
+      const std::uint64_t dropped = reader->queue_.release_all();
+      reader->dropped_ += dropped;
+      counts_.events_dropped += dropped;
     } catch (const std::exception&) {
       // Out of memory: this reader misses releases.
     }

@@ -83,6 +83,18 @@ TEST_F(SourceInboxTest, CountsWhatAFullQueueDrops) {
   EXPECT_EQ(inbox_.counts().events_dropped, 10U);
 }
 
+TEST_F(SourceInboxTest, CountsStatesThatAFullQueueDropsWhenTheOwnerLeaves) {
+  const auto reader = inbox_.open_input();
+  for (std::size_t i = 0; i < InputQueue::capacity; ++i) {
+    inbox_.give_input(&one_, input_of({{1, TextInput{"a"}}}));
+  }
+  inbox_.give_input(&one_, input_of({{1, SizeInput{1, 1}}}));
+  EXPECT_EQ(inbox_.counts().events_dropped, 0U);
+  inbox_.leave(&one_);
+  EXPECT_EQ(inbox_.counts().events_dropped, 1U);
+  EXPECT_EQ(reader->dropped(), 1U);
+}
+
 TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
   EXPECT_NE(inbox_.give_message(&one_, "{}").find("takes no messages"), std::string::npos);
   int wakes = 0;
