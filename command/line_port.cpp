@@ -127,7 +127,7 @@ void LinePort::write_lines() {
 
 /// Returns false when its reader takes no more now.
 bool LinePort::write_some() {
-  // poll() says that a pipe or a terminal takes this much; its descriptor may block.
+  // poll() says that a pipe takes this much; a descriptor that could not be reopened may block.
   const std::size_t bytes = is_socket_ ? unwritten_.size() : std::min<std::size_t>(unwritten_.size(), PIPE_BUF);
   if (!is_socket_ && !wait_for(writes_.get(), POLLOUT, 0)) {
     return false;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -142,6 +143,29 @@ TEST(LinePort, AReaderThatStallsIsNotWaitedFor) {
   }
   EXPECT_LT(lines.asked(), 400U) << "what the pipe takes, and 64 KiB";
   EXPECT_EQ(read_bytes(pipe.reads.get(), 1001), line + "\n");
+  EXPECT_EQ(lines.closed_, 0);
+}
+
+/// A terminal whose window does not read. A poll() says that there is room for a byte, and a write of more would wait.
+TEST(LinePort, ATerminalThatStallsIsNotWaitedFor) {
+  const FileDescriptor master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(master.valid());
+  ASSERT_EQ(::grantpt(master.get()), 0);
+  ASSERT_EQ(::unlockpt(master.get()), 0);
+  const FileDescriptor terminal(::open(::ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(terminal.valid());
+  Lines lines;
+  for (int i = 0; i < 2000; ++i) {
+    lines.add(std::string(997, 'x'));  // no multiple of what fits
+  }
+  {
+    LinePort port({.writes = terminal.get()}, "fw-test", lines.handlers());
+    port.start();
+    port.wake();
+    EXPECT_TRUE(eventually([&] { return lines.asked() > 64; }));
+  }
+  EXPECT_LT(lines.asked(), 400U);
+  EXPECT_EQ(::fcntl(terminal.get(), F_GETFL) & O_NONBLOCK, 0) << "others write to this terminal, too";
   EXPECT_EQ(lines.closed_, 0);
 }
 
