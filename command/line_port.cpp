@@ -22,6 +22,7 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t max_unwritten_bytes = std::size_t{64} * 1024;
+constexpr int writes_in_a_turn = 16;
 
 bool is_socket(int fd) noexcept {
   struct stat status {};
@@ -109,9 +110,9 @@ void LinePort::wait() {
   }
 }
 
-/// All that its reader takes without waiting.
+/// What its reader takes without waiting. Where lines come as fast as they are read, reading has its turn in between.
 void LinePort::write_lines() {
-  for (;;) {
+  for (int writes = 0; writes < writes_in_a_turn || is_stopping_; ++writes) {
     while (writes_.valid() && unwritten_.size() < max_unwritten_bytes) {
       auto line = handlers_.next_line();
       if (!line) {
@@ -123,6 +124,7 @@ void LinePort::write_lines() {
       return;
     }
   }
+  wake();
 }
 
 /// Returns false when its reader takes no more now.

@@ -50,7 +50,7 @@ class LinePort {
   void start();
   /// There may be a line to write. Any thread; never waits.
   void wake() noexcept { signal_eventfd(wake_event_.get()); }
-  /// Writes what its reader takes at once, and ends the thread.
+  /// Writes what its reader takes at once, and ends the thread. No more lines may come.
   void stop() noexcept;
 
  private:

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -125,6 +126,28 @@ TEST(LinePort, PassesOverLinesThatAreTooLong) {
   }
   EXPECT_TRUE(eventually([&] { return lines.read().size() == 4; }));
   EXPECT_EQ(lines.read(), std::vector<std::string>({longest, "(too long)", "(too long)", "d"}));
+}
+
+TEST(LinePort, ReadsWhileLinesComeAsFastAsTheyAreRead) {
+  SocketEnds ends;
+  std::atomic<bool> is_heard = false;
+  LinePort port({.reads = ends.ours.get(), .writes = ends.ours.get()}, "fw-test",
+                {.next_line = [&] { return is_heard ? std::nullopt : std::optional(std::string(1000, 'x')); },
+                 .on_line = [&](std::optional<std::string_view> /*line*/) { is_heard = true; },
+                 .on_closed = {}});
+  port.start();
+  port.wake();
+  std::thread reader([&] {
+    while (read_bytes(ends.theirs.get(), 1001).size() == 1001) {
+    }
+  });
+  read_bytes(ends.theirs.get(), 1001);  // it is writing
+  EXPECT_EQ(::write(ends.theirs.get(), "a\n", 2), 2);
+  EXPECT_TRUE(eventually([&] { return is_heard.load(); }));
+  is_heard = true;
+  port.stop();
+  ::shutdown(ends.ours.get(), SHUT_WR);
+  reader.join();
 }
 
 /// A pipe whose reader does not read. The pipe's descriptor would block.
