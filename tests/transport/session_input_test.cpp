@@ -243,7 +243,7 @@ TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
   Subscriber subscriber(dialling(), log_);
   ASSERT_TRUE(take_frame(subscriber));
   constexpr std::uint64_t more = 20;
-  for (std::uint64_t i = 0; i < SourceInbox::max_waiting_messages + more; ++i) {
+  for (std::uint64_t i = 0; i < max_waiting_messages + more; ++i) {
     stream_.inbox().broadcast("{\"n\":" + std::to_string(i) + "}");
   }
   const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
@@ -254,9 +254,34 @@ TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
     for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
       last = *body;
     }
-    return taken == SourceInbox::max_waiting_messages;
+    return taken == max_waiting_messages;
   }));
-  EXPECT_EQ(last, "{\"n\":" + std::to_string(SourceInbox::max_waiting_messages + more - 1) + "}");
+  EXPECT_EQ(last, "{\"n\":" + std::to_string(max_waiting_messages + more - 1) + "}");
+}
+
+TEST_F(SessionInput, LongMessagesThatAViewerDoesNotTakeAreBoundedInBytes) {
+  Subscriber subscriber(dialling(), log_);
+  ASSERT_TRUE(take_frame(subscriber));
+  const auto message = [](std::uint64_t number) {
+    return "{\"n\":\"" + std::to_string(1000 + number) + std::string(max_message_body_bytes - 12, 'a') + "\"}";
+  };
+  ASSERT_EQ(message(0).size(), max_message_body_bytes);
+  constexpr std::uint64_t fit = max_waiting_message_bytes / max_message_body_bytes;
+  constexpr std::uint64_t more = 5;
+  for (std::uint64_t i = 0; i < fit + more; ++i) {
+    stream_.inbox().broadcast(message(i));
+  }
+  const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
+  EXPECT_TRUE(eventually([&] { return dropped() == more; })) << "at either end";
+  std::uint64_t taken = 0;
+  std::string last;
+  EXPECT_TRUE(eventually([&] {
+    for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
+      last = *body;
+    }
+    return taken == fit;
+  }));
+  EXPECT_EQ(last, message(fit + more - 1));
 }
 
 /// A viewer that is no framewire of ours.
@@ -348,7 +373,7 @@ TEST_F(HostileInput, AFloodIsBoundedAndDisturbsNobody) {
   const SourceInbox::Counts counts = stream_.inbox().counts();
   EXPECT_EQ(counts.events_received, batches * max_input_events);
   EXPECT_EQ(counts.events_dropped, batches * max_input_events - InputQueue::capacity);
-  EXPECT_EQ(counts.messages_dropped, batches - SourceInbox::max_waiting_messages);
+  EXPECT_EQ(counts.messages_dropped, batches - max_waiting_messages);
   ASSERT_TRUE(take_frame(subscriber));
   EXPECT_TRUE(subscriber.send_message("{}"));
 }

@@ -203,10 +203,10 @@ class Subscriber {
   /// again when that changes: it may take input when another viewer has left. Any thread.
   bool send_input(const InputBatch& batch, std::uint64_t session_number = 0) noexcept;
   /// Sends a JSON object of at most max_message_body_bytes to the sender's program. Never waits. False: there is no
-  /// session, this is no such object, or 256 messages wait already. Any thread.
+  /// session, this is no such object, or too many wait already (MessageQueue). Any thread.
   bool send_message(const std::string& json) noexcept;
-  /// The sender's oldest message, a JSON object on one line. Up to 256 wait; then the oldest are dropped. Their arrival
-  /// wakes as a frame's does, with takes_messages. Any thread.
+  /// The sender's oldest message, a JSON object on one line. They wait in a MessageQueue; without room the oldest are
+  /// dropped. Their arrival wakes as a frame's does, with takes_messages. Any thread.
   std::optional<std::string> take_message();
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;

@@ -46,12 +46,12 @@ bool ViewerOutbox::send_input(const InputBatch& batch, std::uint64_t session_num
 bool ViewerOutbox::send_message(const std::string& json) noexcept {
   try {
     auto body = checked_body(json);
+    const std::size_t bytes = body ? body->size() : 0;
     const std::scoped_lock lock(mutex_);
     const auto session = open_session();
-    if (!body || !session || messages_.size() == max_waiting_messages) {
+    if (!body || !session || !messages_.push(std::move(*body), bytes)) {
       return false;
     }
-    messages_.push_back(std::move(*body));
     write_waiting(*session);
     return true;
   } catch (const std::exception&) {
@@ -135,18 +135,14 @@ void ViewerOutbox::write_waiting(ViewerSession& session) {
     session.post(input_message(*input_.take()));
   }
   while (!session.has_backlog() && !messages_.empty()) {
-    session.post(program_message(messages_.front()));
-    messages_.pop_front();
+    session.post(program_message(messages_.pop()));
   }
 }
 
 void ViewerOutbox::add_incoming(std::string body) {
+  const std::size_t bytes = body.size();
   const std::scoped_lock lock(mutex_);
-  if (incoming_.size() == max_waiting_messages) {
-    incoming_.pop_front();
-    ++messages_dropped_;
-  }
-  incoming_.push_back(std::move(body));
+  messages_dropped_ += incoming_.push_over_oldest(std::move(body), bytes);
 }
 
 std::optional<std::string> ViewerOutbox::take_incoming() {
@@ -154,9 +150,7 @@ std::optional<std::string> ViewerOutbox::take_incoming() {
   if (incoming_.empty()) {
     return std::nullopt;
   }
-  std::string body = std::move(incoming_.front());
-  incoming_.pop_front();
-  return body;
+  return incoming_.pop();
 }
 
 std::uint64_t ViewerOutbox::messages_dropped() const {
