@@ -197,15 +197,16 @@ class Subscriber {
   /// What any viewer of this stream asked for, by its id: of the newest 16 that the sender has named. Any thread.
   [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
   /// Sends input to the stream's source, at once: without a detour over the subscriber's thread. Never waits. While the
-  /// sender does not read, events wait in an InputQueue. False: there is no session, the batch is not valid (see
-  /// read_input()), or events were dropped. A sender that takes none says why in the status, and does so again when
-  /// that changes: it may take input when another viewer has left. Any thread.
-  bool send_input(const InputBatch& batch) noexcept;
+  /// sender does not read, events wait in an InputQueue. `session_number`: of the session that the batch is for
+  /// (SubscriberStatus::session_number; 0: any). False: the session is another one, or there is none, the batch is not
+  /// valid (see read_input()), or events were dropped. A sender that takes none says why in the status, and does so
+  /// again when that changes: it may take input when another viewer has left. Any thread.
+  bool send_input(const InputBatch& batch, std::uint64_t session_number = 0) noexcept;
   /// Sends a JSON object of at most max_message_body_bytes to the sender's program. Never waits. False: there is no
-  /// session, this is no such object, or 256 messages wait already. Any thread.
+  /// session, this is no such object, or too many wait already (MessageQueue). Any thread.
   bool send_message(const std::string& json) noexcept;
-  /// The sender's oldest message, a JSON object on one line. Up to 256 wait; then the oldest are dropped. Their arrival
-  /// wakes as a frame's does, with takes_messages. Any thread.
+  /// The sender's oldest message, a JSON object on one line. They wait in a MessageQueue; without room the oldest are
+  /// dropped. Their arrival wakes as a frame's does, with takes_messages. Any thread.
   std::optional<std::string> take_message();
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;

@@ -259,7 +259,6 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
 
 /// Returns false when the subscriber stops: close() has found no session that it could say bye to.
 bool Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
-  outbox_.begin(session);
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
@@ -269,6 +268,7 @@ bool Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
       return false;
     }
     status_.session_number = flows_.add(session);
+    outbox_.begin(session, status_.session_number);  // before the program learns of the session
     frames_before_session_ = flows_.frames_received();
     has_session_ = true;
     ++sessions_;
