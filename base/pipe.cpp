@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
-
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +16,16 @@
 #include "base/wait.hpp"
 
 namespace framewire {
+
+namespace {
+
+/// But not the master of a pseudoterminal: opening that makes a new one.
+bool is_terminal(int fd) noexcept {
+  unsigned number = 0;
+  return ::isatty(fd) == 1 && ::ioctl(fd, TIOCGPTN, &number) != 0;
+}
+
+}  // namespace
 
 PipeEnds make_pipe() {
   std::array<int, 2> ends{};
@@ -41,9 +51,9 @@ void block_sigpipe() noexcept {
 
 FileDescriptor reopen_for_writing(int fd) {
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+  if ((::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) || is_terminal(fd)) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (own.valid()) {
       return own;
     }

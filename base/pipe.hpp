@@ -24,9 +24,10 @@ void enlarge_pipe(int fd) noexcept;
 /// as our programs do. Needed because sendfile() has no MSG_NOSIGNAL. For the library's own threads; never undone.
 void block_sigpipe() noexcept;
 
-/// A separate descriptor for writing to `fd`. A pipe is reopened, so that O_NONBLOCK only affects this descriptor: on
-/// the old description it would affect other processes, too (stdout is often shared with the shell). What cannot be
-/// reopened (a socket, another user's pipe) is duplicated, and its writes may block. Invalid, with errno, if `fd` is.
+/// A separate descriptor for writing to `fd`. A pipe or a terminal is reopened, so that O_NONBLOCK only affects this
+/// descriptor: on the old description it would affect other processes, too (stdout is often shared with the shell).
+/// What cannot be reopened (a socket, another user's pipe) is duplicated, and its writes may block. Invalid, with
+/// errno, if `fd` is.
 FileDescriptor reopen_for_writing(int fd);
 
 bool is_named_pipe(const std::string& path) noexcept;

@@ -92,7 +92,7 @@ bool Output::write_all(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
-/// Never blocks: a pipe is non-blocking (reopen_for_writing()), and for a socket every call says so.
+/// Never blocks: a pipe or a terminal is non-blocking (reopen_for_writing()), and for a socket every call says so.
 ssize_t Output::write_some(std::span<const std::byte> bytes) const noexcept {
   return is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
                     : ::write(file_.get(), bytes.data(), bytes.size());

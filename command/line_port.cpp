@@ -22,6 +22,7 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t max_unwritten_bytes = std::size_t{64} * 1024;
+constexpr int writes_in_a_turn = 16;
 
 bool is_socket(int fd) noexcept {
   struct stat status {};
@@ -109,9 +110,9 @@ void LinePort::wait() {
   }
 }
 
-/// All that its reader takes without waiting.
+/// What its reader takes without waiting. Where lines come as fast as they are read, reading has its turn in between.
 void LinePort::write_lines() {
-  for (;;) {
+  for (int writes = 0; writes < writes_in_a_turn || is_stopping_; ++writes) {
     while (writes_.valid() && unwritten_.size() < max_unwritten_bytes) {
       auto line = handlers_.next_line();
       if (!line) {
@@ -123,11 +124,12 @@ void LinePort::write_lines() {
       return;
     }
   }
+  wake();
 }
 
 /// Returns false when its reader takes no more now.
 bool LinePort::write_some() {
-  // poll() says that a pipe or a terminal takes this much; its descriptor may block.
+  // poll() says that a pipe takes this much; a descriptor that could not be reopened may block.
   const std::size_t bytes = is_socket_ ? unwritten_.size() : std::min<std::size_t>(unwritten_.size(), PIPE_BUF);
   if (!is_socket_ && !wait_for(writes_.get(), POLLOUT, 0)) {
     return false;

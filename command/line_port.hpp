@@ -50,7 +50,7 @@ class LinePort {
   void start();
   /// There may be a line to write. Any thread; never waits.
   void wake() noexcept { signal_eventfd(wake_event_.get()); }
-  /// Writes what its reader takes at once, and ends the thread.
+  /// Writes what its reader takes at once, and ends the thread. No more lines may come.
   void stop() noexcept;
 
  private:
@@ -65,7 +65,7 @@ class LinePort {
   PortDescriptors descriptors_;
   const char* thread_name_;
   Handlers handlers_;
-  FileDescriptor writes_;  // to descriptors_.writes; does not block if it is a pipe
+  FileDescriptor writes_;  // to descriptors_.writes; does not block if it is a pipe or a terminal
   FileDescriptor wake_event_ = make_eventfd();
   FileDescriptor stop_event_ = make_eventfd();
   std::string unwritten_;

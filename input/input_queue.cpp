@@ -24,29 +24,28 @@ std::uint64_t InputQueue::push(const InputBatch& batch) {
 }
 
 std::uint64_t InputQueue::push(const InputEvent& event) {
+  std::optional<Waiting>* const late = late_of(event);
+  if (late != nullptr && *late) {
+    return replace(*late, event);
+  }
   if (merge(event)) {
     return 0;
   }
+  if (is_one_key_too_many(event)) {
+    return 1;
+  }
   std::uint64_t dropped = 0;
-  const Reservation reservation = reservation_of(event);
-  if (reservation != Reservation::used) {
-    const auto* const key = std::get_if<KeyInput>(&event.what);
-    const std::size_t needed = reservation == Reservation::made ? 2 : 1;
-    bool has_room = reservation == Reservation::none || key == nullptr || keys_.size() < max_pressed_keys;
-    while (has_room && waiting_.size() + reserved() + needed > capacity) {
-      has_room = drop_movement();
-      dropped += has_room ? 1 : 0;
+  for (; !has_room(event); ++dropped) {
+    if (drop_movement()) {
+      continue;
     }
-    if (!has_room) {
-      const auto* const gamepad = std::get_if<GamepadInput>(&event.what);
-      if (gamepad != nullptr && reservation == Reservation::none) {
-        replace_gamepad(*gamepad);
-      }
+    if (late == nullptr) {
       return dropped + 1;
     }
+    *late = Waiting{viewer_, epoch_, event};
+    return dropped;
   }
   append(event);
-  note(event);
   return dropped;
 }
 
@@ -91,15 +90,65 @@ bool InputQueue::drop_movement() noexcept {
   return true;
 }
 
-/// The newest state of a gamepad must arrive, also in place of an earlier one.
-void InputQueue::replace_gamepad(const GamepadInput& gamepad) noexcept {
-  for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) {
-    auto* const earlier = std::get_if<GamepadInput>(&one->event.what);
-    if (earlier != nullptr && earlier->number == gamepad.number) {
-      *earlier = gamepad;
-      return;
-    }
+/// The place of a state that waits outside of the queue; null: the event is no state.
+std::optional<InputQueue::Waiting>* InputQueue::late_of(const InputEvent& event) noexcept {
+  if (const auto* const gamepad = std::get_if<GamepadInput>(&event.what)) {
+    return &late_gamepads_[gamepad->number];
   }
+  return std::holds_alternative<SizeInput>(event.what) ? &late_size_ : nullptr;
+}
+
+/// A state that is late becomes this one. Returns how many events were dropped.
+std::uint64_t InputQueue::replace(std::optional<Waiting>& late, const InputEvent& event) {
+  const auto* const gamepad = std::get_if<GamepadInput>(&event.what);
+  if (gamepad == nullptr || gamepad->is_connected) {
+    late = Waiting{viewer_, epoch_, event};
+    return 1;
+  }
+  late.reset();
+  if (!gamepads_[gamepad->number]) {
+    return 2;  // it has come and gone, and the reader knows of neither
+  }
+  append(event);
+  return 1;
+}
+
+/// As far as there is room now: all of them, once nothing else waits.
+void InputQueue::append_late() {
+  const auto append_one = [this](std::optional<Waiting>& late) {
+    if (late && has_room(late->event)) {
+      add(std::move(*late));
+      late.reset();
+    }
+  };
+  std::ranges::for_each(late_gamepads_, append_one);
+  append_one(late_size_);
+}
+
+std::uint64_t InputQueue::drop_late() noexcept {
+  auto dropped = static_cast<std::uint64_t>(
+      std::ranges::count_if(late_gamepads_, [](const std::optional<Waiting>& late) { return late.has_value(); }));
+  dropped += late_size_ ? 1U : 0U;
+  late_gamepads_ = {};
+  late_size_.reset();
+  return dropped;
+}
+
+/// Besides the room that is reserved. A release has its own.
+bool InputQueue::has_room(const InputEvent& event) const noexcept {
+  const Reservation reservation = reservation_of(event);
+  const std::size_t needed = reservation == Reservation::made ? 2 : reservation == Reservation::none ? 1 : 0;
+  return waiting_.size() + reserved() + needed <= capacity;
+}
+
+bool InputQueue::is_one_key_too_many(const InputEvent& event) const noexcept {
+  return std::holds_alternative<KeyInput>(event.what) && keys_.size() >= max_pressed_keys &&
+         reservation_of(event) == Reservation::made;
+}
+
+void InputQueue::add(Waiting waiting) {
+  note(waiting.event);
+  waiting_.push_back(std::move(waiting));
 }
 
 InputQueue::Reservation InputQueue::reservation_of(const InputEvent& event) const noexcept {
@@ -148,7 +197,8 @@ std::size_t InputQueue::reserved() const noexcept {
   return keys_.size() + buttons_.count() + gamepads_.count() + (is_focused_ ? 1 : 0);
 }
 
-void InputQueue::release_all() {
+std::uint64_t InputQueue::release_all() {
+  const std::uint64_t dropped = drop_late();  // these gamepads go, and nobody looks at the size any more
   for (KeyInput key : std::exchange(keys_, {})) {
     key.is_pressed = key.is_repeat = false;
     key.modifiers = 0;
@@ -170,6 +220,7 @@ void InputQueue::release_all() {
     append({time_ns_, FocusInput{false}});
   }
   time_ns_ = 0;
+  return dropped;
 }
 
 std::optional<InputBatch> InputQueue::take() {
@@ -182,6 +233,7 @@ std::optional<InputBatch> InputQueue::take() {
     batch.events.push_back(std::move(waiting_.front().event));
     waiting_.pop_front();
   }
+  append_late();
   return batch;
 }
 

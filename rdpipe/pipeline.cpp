@@ -303,7 +303,7 @@ void Pipeline::take_hop_message(const Json& message, const std::optional<std::si
     throw Error::failed("it speaks for a stage that is not its own");
   }
   if (type == "listening") {
-    hop.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX));
+    hop.port = port_in(message, "port");
   } else if (type == "connected") {
     hop.take_connected(message);
     if (const std::string line = printable_in(message, "start_line"); !line.empty() && options_.is_verbose) {

@@ -58,7 +58,9 @@ ExitStatus send_for_viewer() {
     return ExitStatus::ok;
   }
   options->endpoint.one_time_key = plan->key;
-  return send(*options, interruption, &viewer);
+  const ExitStatus status = send(*options, interruption, &viewer);
+  viewer.throw_if_lost();
+  return status;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -17,9 +18,11 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/machine_identity.hpp"
+#include "base/text.hpp"
 #include "base/wait.hpp"
 #include "ssh/message_fields.hpp"
 #include "ssh/networks.hpp"
+#include "ssh/numeric_address.hpp"
 #include "ssh/ssh_command.hpp"
 #include "transport/address.hpp"
 
@@ -29,15 +32,42 @@ namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
 
+Error not_an_address(const std::string& text, const char* what) {
+  constexpr std::size_t longest_shown = 60;
+  return Error::failed("the other host reports the address " + quote(text, longest_shown) + ", which is no " + what +
+                       "; install the same framewire on both hosts");
+}
+
 /// The address of sshd's side of the connection; empty if sshd did not start this process.
 std::string ssh_address() {
   const char* connection = std::getenv("SSH_CONNECTION");
   const auto ends = parse_ssh_connection(connection != nullptr ? connection : "");
-  return ends ? ends->server : "";
+  return ends && is_numeric_address(ends->server) ? ends->server : "";  // "UNKNOWN", if sshd has no socket
 }
 
-bool is_loopback_text(const std::string& address) {
-  return address.starts_with("127.") || address == "::1" || address == "localhost";
+/// The texts in a list, which may be missing. Each one has to pass `is_good`, or is called no good `what`.
+std::vector<std::string> checked_texts_in(const nlohmann::json& message, const char* field, const char* what,
+                                          const std::function<bool(const std::string&)>& is_good) {
+  std::vector<std::string> texts;
+  if (!message.contains(field)) {
+    return texts;
+  }
+  const nlohmann::json& list = message[field];
+  if (!list.is_array() || !std::ranges::all_of(list, [](const auto& one) { return one.is_string(); })) {
+    throw bad_field(field, "a list of texts");
+  }
+  if (list.size() > max_reported_addresses) {
+    throw Error::failed("the other host reports " + std::to_string(list.size()) + " of its '" + field +
+                        "', more than " + std::to_string(max_reported_addresses) +
+                        "; install the same framewire on both hosts");
+  }
+  for (const nlohmann::json& one : list) {
+    texts.push_back(one.get<std::string>());
+    if (!is_good(texts.back())) {
+      throw not_an_address(texts.back(), what);
+    }
+  }
+  return texts;
 }
 
 /// One pending connect().
@@ -95,9 +125,14 @@ const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t dea
 std::string listed(const std::vector<std::string>& texts) {
   std::string list;
   for (const std::string& text : texts) {
-    list += (list.empty() ? "" : ", ") + text;
+    list += (list.empty() ? "" : ", ") + printable(text);
   }
   return list;
+}
+
+std::vector<std::string> first_ones(std::vector<std::string> texts) {
+  texts.resize(std::min(texts.size(), max_reported_addresses));
+  return texts;
 }
 
 }  // namespace
@@ -115,15 +150,22 @@ HostAddresses own_host_addresses() {
 nlohmann::json to_json(const HostAddresses& host) {
   return {{"machine", host.machine},
           {"reached_at", host.reached_at},
-          {"addresses", host.addresses},
-          {"rdma_networks", host.rdma_networks}};
+          {"addresses", first_ones(host.addresses)},
+          {"rdma_networks", first_ones(host.rdma_networks)}};
 }
 
 HostAddresses host_addresses_from(const nlohmann::json& message) {
-  return {.machine = text_in(message, "machine"),
-          .reached_at = text_in(message, "reached_at"),
-          .addresses = texts_in(message, "addresses"),
-          .rdma_networks = texts_in(message, "rdma_networks")};
+  constexpr std::size_t longest_machine = 200;
+  HostAddresses host{.machine = text_in(message, "machine"), .reached_at = text_in(message, "reached_at")};
+  if (host.machine.size() > longest_machine || !is_plain_text(host.machine)) {
+    throw bad_field("machine", "a short text");
+  }
+  if (!host.reached_at.empty() && !is_numeric_address(host.reached_at)) {
+    throw not_an_address(host.reached_at, "IP address");
+  }
+  host.addresses = checked_texts_in(message, "addresses", "IP address", is_numeric_address);
+  host.rdma_networks = checked_texts_in(message, "rdma_networks", "IP network", is_network);
+  return host;
 }
 
 std::vector<std::string> addresses_of(const HostAddresses& listener, const HostAddresses& dialler,
@@ -134,7 +176,7 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
   const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
   std::vector<std::string> all, elsewhere;
   const auto add = [&](const std::string& address) {
-    const bool leads_there = is_same_machine || !is_loopback_text(address);
+    const bool leads_there = is_same_machine || !leads_to_the_dialler(address);
     if (!address.empty() && leads_there && std::ranges::find(all, address) == all.end()) {
       all.push_back(address);
     }

@@ -1,6 +1,7 @@
 // Selects the address by which one host reaches another, past ssh.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -19,7 +20,9 @@ struct HostAddresses {
   std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": those with RDMA
 };
 HostAddresses own_host_addresses();
-/// Fields of a message. host_addresses_from() throws Error that names the field.
+inline constexpr std::size_t max_reported_addresses = 64;  // a host may have one for each of its containers
+/// Fields of a message, with the first addresses and networks if there are more than a message may have.
+/// host_addresses_from() throws Error (failed) that names what is wrong: each address has to be a numeric one.
 nlohmann::json to_json(const HostAddresses& host);
 HostAddresses host_addresses_from(const nlohmann::json& message);
 

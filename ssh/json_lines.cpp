@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/text.hpp"
@@ -29,38 +30,35 @@ JsonLines::JsonLines(FileDescriptor in, FileDescriptor out, bool skips_noise)
 }
 
 bool JsonLines::receive() {
+  received_.erase(0, std::exchange(taken_bytes_, 0));
   std::array<char, 16384> part{};
   while (!has_ended_ && fault_.empty()) {
+    if (received_.size() > longest_line_bytes) {
+      if (received_.find('\n') == std::string::npos) {
+        fault_ = "it says " + quote(received_, 40) + " and more, which is no message of framewire";
+      }
+      return fault_.empty();  // the caller handles complete messages first
+    }
     const ssize_t got = ::read(in_.get(), part.data(), part.size());
     if (got > 0) {
       received_.append(part.data(), static_cast<std::size_t>(got));
-      if (received_.size() > longest_line_bytes) {
-        if (received_.find('\n') == std::string::npos) {
-          fault_ = "it says " + quote(received_, 40) + " and more, which is no message of framewire";
-        }
-        return fault_.empty();  // the caller handles complete messages first
-      }
-      continue;
-    }
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0 && errno == EAGAIN) {
+    } else if (got < 0 && errno == EAGAIN) {
       return true;
+    } else if (!(got < 0 && errno == EINTR)) {
+      has_ended_ = true;
     }
-    has_ended_ = true;
   }
   return false;
 }
 
 bool JsonLines::next(nlohmann::json& message) {
   while (fault_.empty()) {
-    const std::size_t end = received_.find('\n');
+    const std::size_t end = received_.find('\n', taken_bytes_);
     if (end == std::string::npos) {
       return false;
     }
-    const std::string line = received_.substr(0, end);
-    received_.erase(0, end + 1);
+    const std::string_view line = std::string_view(received_).substr(taken_bytes_, end - taken_bytes_);
+    taken_bytes_ = end + 1;
     message = nlohmann::json::parse(line, nullptr, false);
     if (message.is_object() && message.contains("type") && message["type"].is_string()) {
       skips_noise_ = false;

@@ -24,7 +24,8 @@ class JsonLines {
   /// Poll out() for POLLOUT, and call flush(), while this is true.
   [[nodiscard]] bool wants_write() const noexcept { return out_.valid() && !unsent_.empty(); }
 
-  /// Reads what is available. Returns false once the peer has closed, or broken the protocol: fault() says which.
+  /// Reads what is available, at most 1 MiB more than next() has taken. Returns false once the peer has closed, or
+  /// broken the protocol: fault() says which.
   bool receive();
   /// Nothing more will be read. Do not poll in() any more: it would be readable forever.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_ || !fault_.empty(); }
@@ -45,6 +46,7 @@ class JsonLines {
   bool has_ended_ = false;
   std::size_t noise_bytes_ = 0;
   std::string received_;
+  std::size_t taken_bytes_ = 0;  // of received_, by next(); receive() erases them
   std::string unsent_;
   std::string fault_;
 };

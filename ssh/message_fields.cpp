@@ -21,6 +21,17 @@ std::string text_in(const nlohmann::json& message, const char* field) {
   throw bad_field(field, "text");
 }
 
+std::uint16_t port_in(const nlohmann::json& message, const char* field) {
+  if (const auto port = find_unsigned(message, field, 1, UINT16_MAX)) {
+    return static_cast<std::uint16_t>(*port);
+  }
+  // Only a number is shown: anything else may be of any length and depth.
+  const bool is_number = message.contains(field) && message[field].is_number();
+  throw Error::failed("the other host says that it listens on port " +
+                      (is_number ? message[field].dump() : "'no number'") +
+                      ", which is not 1 to 65535; install the same framewire on both hosts");
+}
+
 std::string printable_in(const nlohmann::json& message, const char* field) {
   constexpr std::size_t longest = 1000;
   return printable(text_in(message, field), longest);

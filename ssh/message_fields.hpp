@@ -13,6 +13,8 @@ namespace framewire {
 /// These throw Error (failed) that names the field.
 std::uint64_t number_in(const nlohmann::json& message, const char* field, std::uint64_t most = UINT64_MAX);
 std::string text_in(const nlohmann::json& message, const char* field);
+/// Where a program of the other host listens: 1 … 65535.
+std::uint16_t port_in(const nlohmann::json& message, const char* field);
 /// One line without control characters, so that a peer's text cannot imitate other output.
 std::string printable_in(const nlohmann::json& message, const char* field);
 bool flag_in(const nlohmann::json& message, const char* field);

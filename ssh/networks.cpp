@@ -12,6 +12,8 @@
 #include <optional>
 #include <span>
 
+#include "ssh/numeric_address.hpp"
+
 namespace framewire {
 
 namespace {
@@ -92,7 +94,7 @@ struct Network {
 
 std::optional<Network> network_from(const std::string& text) {
   const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
+  if (slash == std::string::npos || !is_numeric_address(text.substr(0, slash))) {
     return std::nullopt;
   }
   Network network;
@@ -175,11 +177,16 @@ RdmaPlaces rdma_places(const SystemFiles& files) {
 std::vector<std::string> rdma_networks(const std::vector<OwnAddress>& addresses, const RdmaPlaces& places) {
   std::vector<std::string> networks;
   for (const OwnAddress& one : addresses) {
-    if (one.is_running && (places.gids.contains(one.gid) || places.interfaces.contains(one.interface))) {
+    if (one.is_running && one.prefix_bits > 0 &&
+        (places.gids.contains(one.gid) || places.interfaces.contains(one.interface))) {
       networks.push_back(one.text + "/" + std::to_string(one.prefix_bits));
     }
   }
   return networks;
+}
+
+bool is_network(const std::string& text) {
+  return network_from(text).has_value();
 }
 
 std::vector<std::string> shared_addresses(const std::vector<std::string>& listener,

@@ -32,6 +32,9 @@ RdmaPlaces rdma_places(const SystemFiles& files = SystemFiles());
 /// The addresses with RDMA, as "192.168.77.1/24" or "2001:db8::1/64".
 std::vector<std::string> rdma_networks(const std::vector<OwnAddress>& addresses, const RdmaPlaces& places);
 
+/// Whether it is such a network.
+bool is_network(const std::string& text);
+
 /// The listener's addresses in a network where the dialler has RDMA, too: both can most likely use RDMA through them.
 /// Ignores texts that are not such networks, and the dialler's own addresses.
 std::vector<std::string> shared_addresses(const std::vector<std::string>& listener,

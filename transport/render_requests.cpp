@@ -1,6 +1,7 @@
 #include "transport/render_requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -13,11 +14,14 @@ void RenderRequests::offer() noexcept {
 
 std::optional<RenderRequest> RenderRequests::next(std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
-  const std::int64_t pause_ends_ns = owner_ != nullptr ? asked_ns_ + longest_pause_ns : INT64_MAX;
+  if (std::exchange(is_rendering_, false)) {
+    served_ns_ = monotonic_ns();
+  }
+  const std::int64_t pause_ends_ns = owner_ != nullptr ? served_ns_ + longest_pause_ns : INT64_MAX;
   changed_.wait_until(lock, as_time_point(std::min(deadline_ns, pause_ends_ns)),
                       [&] { return !waiting_.empty() || is_stopping_ || owner_ == nullptr; });
   if (waiting_.empty() || is_stopping_) {
-    if (owner_ != nullptr && monotonic_ns() - asked_ns_ >= longest_pause_ns) {
+    if (owner_ != nullptr && monotonic_ns() - served_ns_ >= longest_pause_ns) {
       owner_ = nullptr;
       is_driven_.store(false, std::memory_order_relaxed);
     }
@@ -25,6 +29,10 @@ std::optional<RenderRequest> RenderRequests::next(std::int64_t deadline_ns) {
   }
   const RenderRequest request = waiting_.front();
   waiting_.erase(waiting_.begin());
+  is_rendering_ = true;
+  const std::uint64_t count = taken_.load(std::memory_order_relaxed);
+  known_.at(count % most_known) = request;
+  taken_.store(count + 1, std::memory_order_release);
   return request;
 }
 
@@ -36,28 +44,35 @@ void RenderRequests::stop() noexcept {
   changed_.notify_all();
 }
 
-std::string RenderRequests::ask(const void* session, const RenderRequest& request) {
+std::optional<RenderRefusal> RenderRequests::ask(const void* session, const RenderRequest& request) {
   {
     const std::scoped_lock lock(mutex_);
     if (!is_offered_) {
-      return "this source does not render on request; a gl: source with depth does";
+      return RenderRefusal{request.id, RenderRefusal::Reason::unsupported,
+                           "this source does not render on request; a gl: source with depth does"};
     }
     if (owner_ != nullptr && owner_ != session) {
-      return "another viewer moves the camera";
+      return RenderRefusal{request.id, RenderRefusal::Reason::owned, "another viewer moves the camera"};
+    }
+    if (owner_ == session && std::ranges::find(known_, request.id, &RenderRequest::id) != known_.end()) {
+      served_ns_ = monotonic_ns();  // it waits for the frames that other sources render
+      return std::nullopt;
+    }
+    if (std::ranges::find(waiting_, request.id, &RenderRequest::id) != waiting_.end()) {
+      return std::nullopt;
     }
     if (waiting_.size() >= most_waiting) {
-      return "two frames that were asked for are not rendered yet";
+      return RenderRefusal{request.id, RenderRefusal::Reason::busy,
+                           "two frames that were asked for are not rendered yet"};
     }
-    owner_ = session;
-    asked_ns_ = monotonic_ns();
+    if (std::exchange(owner_, session) == nullptr) {
+      served_ns_ = monotonic_ns();
+    }
     is_driven_.store(true, std::memory_order_relaxed);
     waiting_.push_back(request);
-    const std::uint64_t count = taken_.load(std::memory_order_relaxed);
-    known_.at(count % most_known) = request;
-    taken_.store(count + 1, std::memory_order_release);
   }
   changed_.notify_all();
-  return {};
+  return std::nullopt;
 }
 
 void RenderRequests::revoke(const void* session, std::uint64_t id) noexcept {

@@ -15,16 +15,29 @@
 
 namespace framewire {
 
+/// Why a source does not render what a viewer asks for.
+struct RenderRefusal {
+  enum class Reason {
+    owned,        // another viewer owns the camera
+    busy,         // too many requests of this viewer wait
+    unsupported,  // the source never renders on request
+  };
+  std::uint64_t id = 0;  // of the request
+  Reason reason = Reason::busy;
+  std::string text;  // for the user
+  bool operator==(const RenderRefusal&) const = default;
+};
+
 /// Between the sessions of a stream and its source. One viewer at a time owns the camera: the first that asks, until it
-/// releases it, leaves, or asks for nothing for a while: other viewers wait for its frames, too. The others are told
-/// what it asks for. Any thread.
+/// releases it, leaves, or has nothing rendered for a while: other viewers wait for its frames, too. The others are
+/// told what is rendered for it. Any thread.
 class RenderRequests {
  public:
   /// So many requests wait at most; a viewer that asks for more is refused.
   static constexpr std::size_t most_waiting = 2;
   /// So many of the newest requests are known.
   static constexpr std::size_t most_known = 8;
-  /// A viewer that asks for nothing for so long loses the camera.
+  /// An owner for which nothing is rendered for so long, because it asks for nothing, loses the camera.
   static constexpr std::int64_t longest_pause_ns = 2'000'000'000;
 
   // ---- The source ----
@@ -34,15 +47,16 @@ class RenderRequests {
   /// Whether a viewer owns the camera: the source renders nothing else.
   [[nodiscard]] bool is_driven() const noexcept { return is_driven_.load(std::memory_order_relaxed); }
   /// The request that has waited longest. Waits for one until `deadline_ns` (monotonic). Nullopt: the deadline has
-  /// passed, nobody owns the camera any more, or stop() was called.
+  /// passed, nobody owns the camera any more, or stop() was called. What was taken before is rendered by now.
   std::optional<RenderRequest> next(std::int64_t deadline_ns);
   /// Nobody waits any more.
   void stop() noexcept;
 
   // ---- A session, which `session` identifies ----
 
-  /// Its viewer asks. Returns why the request is refused, or nothing.
-  std::string ask(const void* session, const RenderRequest& request);
+  /// Its viewer asks. Returns why the request is refused, or nothing. An owner that asks again for what was rendered
+  /// keeps the camera, and gets no second frame.
+  std::optional<RenderRefusal> ask(const void* session, const RenderRequest& request);
   /// The owner does not need this frame any more, if it is not rendered yet.
   void revoke(const void* session, std::uint64_t id) noexcept;
   /// The viewer releases the camera, or the session ends.
@@ -59,7 +73,8 @@ class RenderRequests {
   bool is_offered_ = false;
   bool is_stopping_ = false;
   const void* owner_ = nullptr;
-  std::int64_t asked_ns_ = 0;           // when the owner did so the last time
+  std::int64_t served_ns_ = 0;          // when the owner became that, or a frame was rendered for it
+  bool is_rendering_ = false;           // what next() returned
   std::vector<RenderRequest> waiting_;  // oldest first
   std::array<RenderRequest, most_known> known_{};
   std::atomic<std::uint64_t> taken_ = 0;  // known_[i % most_known] is the i-th; written under the mutex, as is the next

@@ -46,12 +46,10 @@ std::optional<ViewerMessage> SourceInbox::take_message() {
   const std::scoped_lock lock(mutex_);
   for (std::size_t tried = 0; tried <= sessions_.size(); ++tried) {
     turn_ = turn_ <= sessions_.size() ? turn_ : 0;
-    std::deque<ViewerMessage>& waiting = turn_ < sessions_.size() ? sessions_[turn_].incoming : left_behind_;
+    MessageQueue<ViewerMessage>& waiting = turn_ < sessions_.size() ? sessions_[turn_].incoming : left_behind_;
     ++turn_;
     if (!waiting.empty()) {
-      ViewerMessage message = std::move(waiting.front());
-      waiting.pop_front();
-      return message;
+      return waiting.pop();
     }
   }
   return std::nullopt;
@@ -62,11 +60,7 @@ void SourceInbox::broadcast(std::string body) {
   const std::scoped_lock lock(mutex_);
   ++counts_.messages_sent;
   for (Session& session : sessions_) {
-    if (session.outgoing.size() == max_waiting_messages) {
-      session.outgoing.pop_front();
-      ++counts_.messages_dropped;
-    }
-    session.outgoing.push_back(message);
+    counts_.messages_dropped += session.outgoing.push_over_oldest(message, message->size());
     signal_eventfd(session.wake_event);
   }
 }
@@ -101,7 +95,9 @@ void SourceInbox::leave(const void* session) noexcept {
   owner_ = nullptr;
   for (Reader* const reader : readers_) {
     try {
-      reader->queue_.release_all();
+      const std::uint64_t dropped = reader->queue_.release_all();
+      reader->dropped_ += dropped;
+      counts_.events_dropped += dropped;
     } catch (const std::exception&) {
       // Out of memory: this reader misses releases.
     }
@@ -115,16 +111,16 @@ void SourceInbox::leave(const void* session) noexcept {
 }
 
 /// The program still gets them.
-void SourceInbox::leave_behind(std::deque<ViewerMessage>& messages) noexcept {
+void SourceInbox::leave_behind(MessageQueue<ViewerMessage>& messages) noexcept {
   try {
-    while (!messages.empty() && left_behind_.size() < max_waiting_messages) {
-      left_behind_.push_back(std::move(messages.front()));
-      messages.pop_front();
+    while (!messages.empty()) {
+      ViewerMessage message = messages.pop();
+      const std::size_t bytes = message.body.size();
+      counts_.messages_dropped += left_behind_.push(std::move(message), bytes) ? 0U : 1U;
     }
   } catch (const std::exception&) {
-    // Out of memory: the program misses the rest.
+    counts_.messages_dropped += 1 + messages.size();  // out of memory
   }
-  counts_.messages_dropped += messages.size();
 }
 
 std::string SourceInbox::refusal_of(const void* session) const {
@@ -166,11 +162,11 @@ std::string SourceInbox::give_message(const void* session, std::string body) {
   }
   ++counts_.messages_received;
   Session* const sender = find(session);
-  if (sender == nullptr || sender->incoming.size() >= max_waiting_messages) {
+  const std::size_t bytes = body.size();
+  if (sender == nullptr || !sender->incoming.push({.viewer = sender->number, .body = std::move(body)}, bytes)) {
     ++counts_.messages_dropped;
     return {};
   }
-  sender->incoming.push_back({.viewer = sender->number, .body = std::move(body)});
   wake_for_messages_();
   return {};
 }
@@ -178,12 +174,7 @@ std::string SourceInbox::give_message(const void* session, std::string body) {
 std::shared_ptr<const std::string> SourceInbox::next_outgoing(const void* session) {
   const std::scoped_lock lock(mutex_);
   Session* const receiver = find(session);
-  if (receiver == nullptr || receiver->outgoing.empty()) {
-    return nullptr;
-  }
-  auto message = std::move(receiver->outgoing.front());
-  receiver->outgoing.pop_front();
-  return message;
+  return receiver == nullptr || receiver->outgoing.empty() ? nullptr : receiver->outgoing.pop();
 }
 
 }  // namespace framewire

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 
 #include "input/events.hpp"
 #include "input/input_queue.hpp"
+#include "transport/message_queue.hpp"
 
 namespace framewire {
 
@@ -26,12 +26,9 @@ struct ViewerMessage {
 
 /// Between the sessions of a stream and those who take its input and its messages: the source, or the program. Input
 /// has one owner at a time, the first viewer that sends some; when it leaves, all that it has pressed is released. All
-/// queues are bounded, and no call waits. Any thread.
+/// queues are bounded, those of messages as a MessageQueue for each viewer and way, and no call waits. Any thread.
 class SourceInbox {
  public:
-  /// Messages that wait of each viewer, and for each viewer.
-  static constexpr std::size_t max_waiting_messages = 256;
-
   struct Counts {
     std::uint64_t events_received = 0;  // of the owners
     std::uint64_t events_dropped = 0;   // by a full queue, for each reader
@@ -108,12 +105,12 @@ class SourceInbox {
     const void* id = nullptr;
     std::uint64_t number = 0;
     int wake_event = -1;
-    std::deque<std::shared_ptr<const std::string>> outgoing;
-    std::deque<ViewerMessage> incoming;
+    MessageQueue<std::shared_ptr<const std::string>> outgoing;
+    MessageQueue<ViewerMessage> incoming;
   };
 
   void close(const Reader& reader) noexcept;
-  void leave_behind(std::deque<ViewerMessage>& messages) noexcept;
+  void leave_behind(MessageQueue<ViewerMessage>& messages) noexcept;
   [[nodiscard]] std::string refusal_of(const void* session) const;
   [[nodiscard]] Session* find(const void* session) noexcept;
 
@@ -123,8 +120,8 @@ class SourceInbox {
   const void* owner_ = nullptr;
   std::function<void()> wake_for_messages_;
   std::vector<Session> sessions_;
-  std::deque<ViewerMessage> left_behind_;  // messages of sessions that have left; bounded as each of theirs
-  std::size_t turn_ = 0;                   // of take_message(): an index of sessions_, or behind them
+  MessageQueue<ViewerMessage> left_behind_;  // of sessions that have left
+  std::size_t turn_ = 0;                     // of take_message(): an index of sessions_, or behind them
   std::uint64_t sessions_joined_ = 0;
   Counts counts_;
 };

@@ -231,13 +231,13 @@ Stream::Epochs Stream::take_unused_epochs() noexcept {
   return unused;
 }
 
-std::string Stream::ask_render(const void* session, const RenderRequest& request) {
-  std::string refusal = renders_.ask(session, request);
-  if (refusal.empty()) {
+std::optional<RenderRequest> Stream::next_render(std::int64_t deadline_ns) {
+  const auto request = renders_.next(deadline_ns);
+  if (request) {
     const std::scoped_lock lock(mutex_);
     wake_sessions();
   }
-  return refusal;
+  return request;
 }
 
 void Stream::wake_sessions() noexcept {

@@ -149,10 +149,11 @@ class Stream {
   [[nodiscard]] SourceInbox& inbox() noexcept { return inbox_; }
   [[nodiscard]] const SourceInbox& inbox() const noexcept { return inbox_; }
 
-  /// What the source renders, as a viewer asks for it. Any thread. A session asks by ask_render(), which also wakes the
-  /// other sessions: they tell their viewers.
+  /// What the source renders, as a viewer asks for it. Any thread. The source takes requests by next_render(), which
+  /// also wakes the sessions: they tell their viewers.
   [[nodiscard]] RenderRequests& renders() noexcept { return renders_; }
-  std::string ask_render(const void* session, const RenderRequest& request);
+  /// As RenderRequests::next(). The source's thread.
+  std::optional<RenderRequest> next_render(std::int64_t deadline_ns);
 
   [[nodiscard]] bool is_stopping() const {
     const std::scoped_lock lock(mutex_);

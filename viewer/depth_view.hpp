@@ -15,6 +15,7 @@
 #include "gl/frame_painter.hpp"
 #include "gl/offscreen_target.hpp"
 #include "gl/scene_program.hpp"
+#include "viewer/awaited_members.hpp"
 #include "viewer/render_sets.hpp"
 #include "viewer/shown_stream.hpp"
 
@@ -22,7 +23,8 @@ namespace framewire {
 
 /// Has the senders of all streams render the same moment from the same camera, draws scenes of its own with it, and
 /// merges what belongs together. What is not complete is not shown: the last whole picture stays. A stream whose
-/// frames do not fit, or that has no sender, is left out, and the others go on. Used on the drawing thread.
+/// frames do not fit, that has no sender, or whose sender does not deliver what the others do (AwaitedMembers) is left
+/// out, and the others go on. Used on the drawing thread.
 class DepthView {
  public:
   using Streams = std::span<const std::unique_ptr<ShownStream>>;
@@ -47,9 +49,9 @@ class DepthView {
   /// When follow() has something to do, if no frame comes before.
   [[nodiscard]] std::int64_t due_ns() const noexcept;
 
-  /// After the chosen frames were uploaded: merges them. Changes what DepthMerger does. Throws Error if the driver does
-  /// not have what is needed.
-  void merge(Streams streams);
+  /// After the chosen frames were uploaded: merges them. Returns false if there is no whole set; the picture stays.
+  /// Changes what DepthMerger does. Throws Error if the GPU hangs or is lost.
+  bool merge(Streams streams, std::int64_t now_ns);
 
   /// The merged picture; none before the first.
   [[nodiscard]] const std::optional<PaintedFrame>& picture() const noexcept { return picture_; }
@@ -69,15 +71,27 @@ class DepthView {
     ShownStream* stream = nullptr;
     std::uint64_t session = 0;
     std::uint64_t refusals = 0;  // that were seen
-    bool operator==(const Member&) const = default;
+    std::uint64_t asked = 0;     // the newest request
+    std::int64_t asked_ns = 0;   // when
+    std::int64_t told_ns = 0;    // when that was said the last time
+    FrameQueue::Tags tags{};     // of its frames that wait; read once in each follow(), while others come
+    std::string defect{};        // why it delivers nothing in this session; or empty
   };
 
-  void follow_members(Streams streams, std::int64_t now_ns);
-  [[nodiscard]] std::string misfit(const ShownStream& stream, const ShownStream* first, std::size_t members) const;
+  void follow_members(Streams streams);
+  void leave(Member& member);
+  void choose_size(Streams streams);
+  [[nodiscard]] std::string misfit(const ShownStream& stream, std::size_t members) const;
+  void follow_deliveries(std::int64_t now_ns);
   void follow_refusals(std::int64_t now_ns);
   void choose(std::int64_t now_ns);
+  [[nodiscard]] bool has_camera(std::uint64_t id, std::int64_t now_ns) noexcept;
+  void drop_hopeless() noexcept;
+  void give_up(std::int64_t now_ns);
   void ask(std::int64_t period_ns, std::int64_t now_ns);
-  void revoke(std::uint64_t id) noexcept;
+  void ask_member(Member& member, const RenderRequest& request, std::int64_t now_ns) noexcept;
+  std::size_t gather(Streams streams, std::span<DepthPicture> pictures);
+  void draw_merged(std::span<DepthPicture> pictures, std::size_t count);
   [[nodiscard]] std::optional<RenderRequest> find_request(std::uint64_t id) const noexcept;
   void draw_scenes(Size size);
 
@@ -87,9 +101,15 @@ class DepthView {
   RenderSets sets_;
   Camera camera_;
   std::vector<Member> members_;
+  AwaitedMembers awaited_;
+  Size size_{};          // of the members' frames
+  Size refused_size_{};  // that the driver could not draw
   std::optional<RenderRequest> chosen_;
+  std::uint64_t shown_ = 0;            // the newest set
+  std::int64_t unknown_since_ns_ = 0;  // the cameras of sets were not known; 0: they were
   std::optional<PaintedFrame> picture_;
   std::int64_t camera_due_ns_ = INT64_MAX;  // when to look again for the camera of a set that is complete
+  std::int64_t told_due_ns_ = INT64_MAX;    // when to tell the senders that their camera is still needed
   bool asks_ = false;                       // as follow() was told
   bool has_asked_ = false;                  // since it released the cameras
   bool has_said_refusal_ = false;

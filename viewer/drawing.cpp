@@ -81,6 +81,7 @@ void Drawing::follow_depth(const Scene& scene, bool is_first) {
   const bool is_merged = scene.layout == Layout::depth;
   if (!is_merged && depth_) {
     depth_->release_cameras(streams_);
+    keep_set_counts();
     depth_.reset();
   }
   if (is_merged && (!depth_ || depth_scenes_ != scene.gl_scenes)) {
@@ -100,6 +101,7 @@ void Drawing::replace_depth(const std::vector<std::string>& scenes, bool is_firs
     auto replacement = std::make_unique<DepthView>(scenes, started_ns_);
     if (depth_) {
       depth_->release_cameras(streams_);
+      keep_set_counts();
     }
     depth_ = std::move(replacement);
   } catch (const Error& error) {
@@ -123,8 +125,15 @@ void Drawing::set_camera(const Camera& camera) noexcept {
 }
 
 std::optional<SetCounts> Drawing::set_counts() const noexcept {
-  return depth_ ? std::optional(SetCounts{.shown = depth_->sets_shown(), .missed = depth_->sets_missed()})
-                : std::nullopt;
+  if (!depth_) {
+    return past_sets_;
+  }
+  const SetCounts past = past_sets_.value_or(SetCounts{});
+  return SetCounts{.shown = past.shown + depth_->sets_shown(), .missed = past.missed + depth_->sets_missed()};
+}
+
+void Drawing::keep_set_counts() noexcept {
+  past_sets_ = set_counts();
 }
 
 /// A layer that is dragged makes scenes faster than a screen shows them.
@@ -350,8 +359,8 @@ void Drawing::show_frames_in_hand() {
   if (!has_picture) {
     return;
   }
-  if (depth_) {
-    depth_->merge(streams_);
+  if (depth_ && !depth_->merge(streams_, clock_.now_ns())) {
+    return;  // FramesInHand counts them as superseded
   }
   surface_.begin();
   draw_picture(false);

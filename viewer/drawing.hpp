@@ -86,6 +86,7 @@ class Drawing {
   void follow_facts();
   void follow_news(std::size_t index);
   void follow_depth(const Scene& scene, bool is_first);
+  void keep_set_counts() noexcept;
   void replace_depth(const std::vector<std::string>& scenes, bool is_first);
   bool show_frames();
   void show_frames_in_hand();
@@ -118,6 +119,7 @@ class Drawing {
   Composition composition_;
   std::unique_ptr<DepthView> depth_;       // of Layout::depth
   std::vector<std::string> depth_scenes_;  // that it has
+  std::optional<SetCounts> past_sets_;     // of earlier ones
   Camera camera_;
   Streams streams_;                       // of the scene's layers, in its order
   std::vector<ComposedStream> composed_;  // the same; kept for its memory

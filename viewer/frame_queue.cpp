@@ -68,11 +68,19 @@ void FrameQueue::set_rule(FrameSelection rule) noexcept {
 }
 
 void FrameQueue::show_by_tag(bool is_wanted) noexcept {
+  Superseded superseded;
   {
     const std::scoped_lock lock(mutex_);
+    if (is_by_tag() == is_wanted) {
+      return;
+    }
     chosen_tag_.reset();
     selector_.set_rule(is_wanted ? FrameSelection::tagged : rule_);
+    while (is_wanted && selector_.has_frame()) {
+      superseded.add(std::move(*selector_.pop()));
+    }
   }
+  superseded.release(statistics_);
   listeners_.on_room();
 }
 
@@ -100,10 +108,28 @@ void FrameQueue::push(ReceivedFrame frame) {
     while (is_drawing_blocked_ && selector_.has_frame()) {
       superseded.add(std::move(*selector_.pop()));
     }
-    selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
+    if (is_by_tag()) {
+      push_tagged(std::move(frame), [&](ReceivedFrame&& dropped) { superseded.add(std::move(dropped)); });
+    } else {
+      selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
+    }
   }
   listeners_.on_frame();
   superseded.release(statistics_);
+}
+
+/// As many wait as the ring has slots for, but for the one that is drawn: that is also the one that is chosen.
+template <typename OnDropped>
+void FrameQueue::push_tagged(ReceivedFrame frame, OnDropped&& on_dropped) {
+  if (frame.header().user_tag == 0) {
+    return on_dropped(std::move(frame));
+  }
+  const std::size_t others = selector_.size() - (count_chosen() > 0 ? 1 : 0);
+  const std::size_t most = std::min(selector_.allowed(), FrameSelector<ReceivedFrame>::most_waiting - 1);
+  std::size_t excess = others < most ? 0 : others + 1 - most;
+  drop_if([&](const FrameHeader& header) { return header.user_tag != chosen_tag_ && excess > 0 && excess-- > 0; },
+          on_dropped);
+  selector_.push(std::move(frame), on_dropped);
 }
 
 /// Presentation times begin anew with a session or a format.
@@ -162,6 +188,13 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
       }
       next_ns = selector_.size() > 1 ? paced_due_ns(selector_.at(0)) + overdue_ns + 1 : INT64_MAX;
     }
+    const auto given_up_ns = [this] { return selector_.at(0).received_ns() + longest_wait_for_choice_ns; };
+    while (is_by_tag() && selector_.has_frame() && given_up_ns() < now_ns) {
+      superseded.add(std::move(*selector_.pop()));
+    }
+    if (is_by_tag() && selector_.has_frame()) {
+      next_ns = given_up_ns() + 1;
+    }
   }
   superseded.release(statistics_);
   return next_ns;
@@ -170,7 +203,7 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
 void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept {
   constexpr auto most = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting);
   const std::scoped_lock lock(mutex_);
-  selector_.set_most_paced(std::clamp(slots, 2U, most + 1) - 1);
+  selector_.set_most_waiting(std::clamp(slots, 2U, most + 1) - 1);
   playout_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
 }
 
@@ -231,6 +264,31 @@ FrameQueue::Tags FrameQueue::tags() const noexcept {
 void FrameQueue::choose(std::uint64_t tag) noexcept {
   const std::scoped_lock lock(mutex_);
   chosen_tag_ = tag;
+}
+
+void FrameQueue::give_up(std::uint64_t tag) noexcept {
+  Superseded superseded;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_by_tag()) {
+      drop_if([tag](const FrameHeader& header) { return header.user_tag == tag; },
+              [&](ReceivedFrame&& frame) { superseded.add(std::move(frame)); });
+    }
+  }
+  superseded.release(statistics_);
+}
+
+/// Of the frames that wait, the oldest first. The others stay in their order.
+template <typename IsDropped, typename OnDropped>
+void FrameQueue::drop_if(IsDropped&& is_dropped, OnDropped&& on_dropped) noexcept {
+  for (std::size_t left = selector_.size(); left > 0; --left) {
+    ReceivedFrame frame = std::move(*selector_.pop());
+    if (is_dropped(frame.header())) {
+      on_dropped(std::move(frame));
+    } else {
+      selector_.put_back(std::move(frame));
+    }
+  }
 }
 
 /// The frame whose tag is chosen, and those before it; 0: it is not there.

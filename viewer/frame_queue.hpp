@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/frame_selector.hpp"
 #include "viewer/playout_schedule.hpp"
@@ -24,6 +25,9 @@ namespace framewire {
 /// busy or blocked. Every frame that is pushed is counted once, as shown or as superseded.
 class FrameQueue {
  public:
+  /// A set of frames is given up before (RenderSets).
+  static constexpr std::int64_t longest_wait_for_choice_ns = 10 * ns_per_s;
+
   /// Called without the queue's mutex, by whichever thread made it so. They must not wait.
   struct Listeners {
     std::function<void()> on_frame;  // the drawing thread has something to do
@@ -51,10 +55,11 @@ class FrameQueue {
   bool supersede_waiting();
   /// Under `paced`: supersedes the frames whose time was over long before `now_ns`, but for the newest one: who draws
   /// seems to be blocked, and the sender needs their slots. Until the next take() only the newest frame waits then.
-  /// Returns when to call it again; INT64_MAX: after the next push().
+  /// Under `tagged`: supersedes frames that came more than longest_wait_for_choice_ns before `now_ns`: nobody chooses
+  /// them, and they may have all the ring's slots. Returns when to call it again; INT64_MAX: after the next push().
   std::int64_t supersede_overdue(std::int64_t now_ns);
-  /// For paced rules, whose frames wait in the ring: it has this many `slots`, and `period_ns` passes from frame to
-  /// frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
+  /// For rules under which several frames wait in the ring: it has this many `slots`, and `period_ns` passes from frame
+  /// to frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
   /// frame to arrive in.
   void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
   /// No frame follows. Under `tagged` those that wait are superseded: nobody may ever choose them.
@@ -64,7 +69,8 @@ class FrameQueue {
 
   [[nodiscard]] bool has_frame() const noexcept;
 
-  /// From now on frames are shown by their tags, whatever set_rule() says; or not any more. Any thread.
+  /// From now on frames are shown by their tags, whatever set_rule() says; or not any more. Frames with tag 0, which
+  /// nobody has asked for, are superseded then. Any thread.
   void show_by_tag(bool is_wanted) noexcept;
   /// Under `tagged`: the user tags of the frames that wait, the oldest first.
   struct Tags {
@@ -75,6 +81,8 @@ class FrameQueue {
   [[nodiscard]] Tags tags() const noexcept;
   /// Under `tagged`: take() has the frame with this tag, and supersedes older ones.
   void choose(std::uint64_t tag) noexcept;
+  /// Under `tagged`: this frame is never chosen. Supersedes it.
+  void give_up(std::uint64_t tag) noexcept;
 
   /// When take() has a frame: in the past for at once; nothing if none waits.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept;
@@ -118,10 +126,14 @@ class FrameQueue {
 
  private:
   void pace(const ReceivedFrame& frame) noexcept;
+  template <typename OnDropped>
+  void push_tagged(ReceivedFrame frame, OnDropped&& on_dropped);
   [[nodiscard]] std::int64_t presentation_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] bool is_by_tag() const noexcept { return selector_.rule() == FrameSelection::tagged; }
   [[nodiscard]] std::size_t count_chosen() const noexcept;
+  template <typename IsDropped, typename OnDropped>
+  void drop_if(IsDropped&& is_dropped, OnDropped&& on_dropped) noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
 

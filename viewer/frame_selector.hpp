@@ -17,7 +17,8 @@ enum class FrameSelection {
   every,        // each in turn; frames that are not pushed stay in the ring, which holds the sender back
   paced,        // by presentation time (PlayoutSchedule); of too many the oldest is dropped
   paced_every,  // each in turn, not before its presentation time; and as `every`
-  tagged,       // those whose user tag is chosen (FrameQueue::choose()); the newest two wait for that
+  tagged,       // those whose user tag is chosen (FrameQueue::choose()); who pushes drops those for which there is
+                // no room
 };
 
 constexpr bool is_paced(FrameSelection rule) noexcept {
@@ -35,8 +36,9 @@ class FrameSelector {
 
   /// Takes effect from the next frame on.
   void set_rule(FrameSelection rule) noexcept { rule_ = rule; }
-  /// So many frames wait under a paced rule; 1 to most_waiting.
-  void set_most_paced(std::size_t count) noexcept { most_paced_ = std::clamp<std::size_t>(count, 1, most_waiting); }
+  /// So many frames wait at most under the rules that let several wait; 1 to most_waiting.
+  void set_most_waiting(std::size_t count) noexcept { allowed_ = std::clamp<std::size_t>(count, 1, most_waiting); }
+  [[nodiscard]] std::size_t allowed() const noexcept { return allowed_; }
   [[nodiscard]] FrameSelection rule() const noexcept { return rule_; }
 
   /// Whether a frame may be pushed. Under `every` and `paced_every` only while there is room.
@@ -61,6 +63,9 @@ class FrameSelector {
   /// The frame behind `before` others; size() > before.
   [[nodiscard]] const Frame& at(std::size_t before) const noexcept { return *frames_.at(before); }
 
+  /// A frame that pop() returned, behind the others.
+  void put_back(Frame frame) { frames_.push(std::optional<Frame>(std::move(frame))); }
+
   /// The frame that has waited longest, if any. The caller owns it.
   std::optional<Frame> pop() noexcept { return frames_.empty() ? std::nullopt : frames_.pop(); }
 
@@ -71,17 +76,18 @@ class FrameSelector {
       case FrameSelection::every:
         return 1;
       case FrameSelection::newest_two:
-      case FrameSelection::tagged:
         return 2;
+      case FrameSelection::tagged:
+        return most_waiting;
       case FrameSelection::paced:
       case FrameSelection::paced_every:
         break;
     }
-    return most_paced_;
+    return allowed_;
   }
 
   FrameSelection rule_;
-  std::size_t most_paced_ = most_waiting;
+  std::size_t allowed_ = most_waiting;
   FixedQueue<std::optional<Frame>> frames_{most_waiting};
 };
 

@@ -80,21 +80,34 @@ void InputCapture::focus(const SeenPicture& picture, std::int64_t now_ns) {
   }
 }
 
-/// The stream that had the focus; else the one under the pointer, or the only one.
+/// A stream that refuses input is only named, until its sender has said that it takes some.
 void InputCapture::capture_again(std::int64_t now_ns) {
-  const auto may_be_focused = [](const SeenPicture& picture) { return picture.takes_input; };
-  auto chosen = std::ranges::find(seen_, last_focused_, &SeenPicture::stream);
-  if (chosen == seen_.end() && pointer_) {
-    if (const auto hit = picture_at(seen_, pointer_->x, pointer_->y)) {
-      chosen = seen_.begin() + static_cast<std::ptrdiff_t>(*hit);
-    }
-  }
-  if (chosen == seen_.end() && std::ranges::count_if(seen_, may_be_focused) == 1) {
-    chosen = std::ranges::find_if(seen_, may_be_focused);
-  }
-  if (chosen != seen_.end() && chosen->takes_input) {
+  const SeenPicture* const chosen = picture_for_host_key();
+  if (chosen != nullptr && chosen->takes_input) {
     focus(*chosen, now_ns);
+  } else if (chosen != nullptr) {
+    refusing_ = chosen->stream;
   }
+}
+
+/// The stream that had the focus; else the one under the pointer, or the only one that takes input. If there is none,
+/// the one that the user must have meant.
+const SeenPicture* InputCapture::picture_for_host_key() const {
+  const auto takes_input = [](const SeenPicture& picture) { return picture.takes_input; };
+  const auto last = std::ranges::find(seen_, last_focused_, &SeenPicture::stream);
+  if (last != seen_.end() && last->takes_input) {
+    return &*last;
+  }
+  if (const auto hit = pointer_ ? picture_at(seen_, pointer_->x, pointer_->y) : std::nullopt) {
+    return &seen_[*hit];
+  }
+  if (std::ranges::count_if(seen_, takes_input) == 1) {
+    return &*std::ranges::find_if(seen_, takes_input);
+  }
+  if (last != seen_.end()) {
+    return &*last;
+  }
+  return seen_.size() == 1 ? &seen_.front() : nullptr;
 }
 
 void InputCapture::release(std::int64_t now_ns) {
@@ -312,8 +325,9 @@ bool InputCapture::focus_by(const ButtonInput& button, std::int64_t time_ns) {
 
 bool InputCapture::take(const WheelInput& wheel, std::int64_t time_ns) {
   follow_pointer(wheel.x, wheel.y);
+  is_host_key_alone_ = false;
   if (!focus_ || is_host_key_down_) {
-    return focus_.has_value();
+    return false;
   }
   WheelInput sent = wheel;
   const FramePosition at = pointer_in_frame();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "input/events.hpp"
@@ -16,7 +17,7 @@ namespace framewire {
 
 /// The focus, and what is held down. A left click into a picture focuses its stream and captures all input for it, the
 /// click too. The host key alone releases that, and captures it again. While the host key is held, keys do nothing (L
-/// turns the lock of the pointer on and off) and the mouse is the viewer's.
+/// turns the lock of the pointer on and off) and the mouse is the viewer's; of a locked pointer only the wheel is.
 ///   - Each stream gets FocusInput(true), then events, then FocusInput(false). Before that, everything that it was told
 ///     is pressed is released.
 ///   - Positions are those in the newest frame that was seen. A new epoch changes them and ends nothing.
@@ -48,6 +49,8 @@ class InputCapture {
 
   /// Which stream has the focus; null: none.
   [[nodiscard]] const void* focused() const noexcept { return focus_ ? focus_->stream : nullptr; }
+  /// Which stream the host key has asked for in vain since the last call, because it takes no input; null: none.
+  [[nodiscard]] const void* take_refusing() noexcept { return std::exchange(refusing_, nullptr); }
   [[nodiscard]] bool is_pointer_locked() const noexcept { return focus_ && locks_pointer_; }
 
  private:
@@ -78,6 +81,7 @@ class InputCapture {
   bool press(const ButtonInput& button, std::int64_t time_ns);
   bool focus_by(const ButtonInput& button, std::int64_t time_ns);
   void capture_again(std::int64_t now_ns);
+  [[nodiscard]] const SeenPicture* picture_for_host_key() const;
   void focus(const SeenPicture& picture, std::int64_t now_ns);
   void release_held(std::int64_t now_ns);
   void follow_pointer(double x, double y) noexcept;
@@ -98,6 +102,7 @@ class InputCapture {
   SeenPictures seen_;
   std::optional<SeenPicture> focus_;
   const void* last_focused_ = nullptr;
+  const void* refusing_ = nullptr;
 
   // What the focused stream was told.
   std::vector<KeyInput> keys_;                              // are down

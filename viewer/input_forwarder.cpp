@@ -34,6 +34,7 @@ InputForwarder::InputForwarder(const InputOptions& options, Surface& surface, Re
     if (!is_taken) {
       answer_click(event);
     }
+    repeat_refusal(capture_.take_refusing());
     return is_taken;
   });
 }
@@ -78,17 +79,16 @@ ViewedStream* InputForwarder::find(const void* stream) const noexcept {
 /// What a stream cannot get any more is lost.
 void InputForwarder::send() {
   capture_.send([this](const void* to, std::uint64_t session, const InputBatch& batch) {
-    ViewedStream* const stream = find(to);
-    if (stream != nullptr && stream->status().session_number == session) {
-      static_cast<void>(stream->send_input(batch));
+    if (ViewedStream* const stream = find(to)) {
+      static_cast<void>(stream->send_input(batch, session));
     }
   });
 }
 
 void InputForwarder::send(ViewedStream& stream) {
-  capture_.send([&](const void* to, std::uint64_t /*session*/, const InputBatch& batch) {
+  capture_.send([&](const void* to, std::uint64_t session, const InputBatch& batch) {
     if (to == &stream) {
-      static_cast<void>(stream.send_input(batch));
+      static_cast<void>(stream.send_input(batch, session));
     }
   });
 }
@@ -149,7 +149,11 @@ void InputForwarder::answer_click(const InputEvent& event) {
     return;
   }
   const auto hit = picture_at(pictures_, button->x, button->y);
-  const auto* const stream = hit ? find(pictures_[*hit].stream) : nullptr;
+  repeat_refusal(hit ? pictures_[*hit].stream : nullptr);
+}
+
+void InputForwarder::repeat_refusal(const void* of) {
+  const auto* const stream = find(of);
   const auto refusal = std::ranges::find(refusals_, stream, &Refusal::stream);
   if (stream != nullptr && refusal != refusals_.end() && !stream->status().input_refusal.empty()) {
     say({.stream = stream, .text = refusal->text, .is_refusal = true});

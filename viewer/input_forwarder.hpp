@@ -60,6 +60,7 @@ class InputForwarder {
   bool follow_stream(SeenPicture& picture);
   void say_refusal(const ViewedStream& stream, const SubscriberStatus& status);
   void answer_click(const InputEvent& event);
+  void repeat_refusal(const void* of);
   void follow_focus();
   void send();
   void send(ViewedStream& stream);

@@ -1,10 +1,8 @@
 #include "viewer/message_port.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.hpp"
-#include "transport/session/input_messages.hpp"
 
 namespace framewire {
 
@@ -31,33 +29,39 @@ ViewedSource ViewerMessagePort::with_messages(ViewedSource source) {
   return source;
 }
 
-void ViewerMessagePort::add(const std::shared_ptr<ViewedStream>& stream) {
+void ViewerMessagePort::add(ViewedStream& stream) {
   {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(streams_, [](const auto& one) { return one.expired(); });
-    streams_.push_back(stream);
+    streams_.push_back(&stream);
   }
   port_.wake();  // messages may have come before
 }
 
-std::vector<std::shared_ptr<ViewedStream>> ViewerMessagePort::streams() {
+void ViewerMessagePort::remove(const ViewedStream& stream) noexcept {
   const std::scoped_lock lock(mutex_);
-  std::vector<std::shared_ptr<ViewedStream>> streams;
-  for (const auto& one : streams_) {
-    if (auto stream = one.lock()) {
-      streams.push_back(std::move(stream));
-    }
-  }
-  return streams;
+  std::erase(streams_, &stream);
 }
 
+/// Of each stream in turn.
 std::optional<std::string> ViewerMessagePort::next_line() {
-  for (const auto& stream : streams()) {
-    if (const auto body = stream->take_message()) {
-      return message_line(*body, stream->stream_name());
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t tried = 0; tried < streams_.size(); ++tried) {
+    turn_ = turn_ < streams_.size() ? turn_ : 0;
+    ViewedStream& stream = *streams_[turn_];
+    ++turn_;
+    if (const auto body = stream.take_message()) {
+      return message_line(*body, stream.stream_name());
     }
   }
   return std::nullopt;
+}
+
+/// False: there is no such stream, or it has no sender that takes it.
+bool ViewerMessagePort::send(const MessageLine& message) {
+  const std::scoped_lock lock(mutex_);
+  const auto stream = std::ranges::find_if(
+      streams_, [&](const auto* one) { return message.stream.empty() || one->stream_name() == message.stream; });
+  return stream != streams_.end() && (*stream)->send_message(message.body);
 }
 
 void ViewerMessagePort::send_line(std::optional<std::string_view> line) {
@@ -69,10 +73,7 @@ void ViewerMessagePort::send_line(std::optional<std::string_view> line) {
     }
     return;
   }
-  const auto all = streams();
-  const auto stream = std::ranges::find_if(
-      all, [&](const auto& one) { return message->stream.empty() || one->stream_name() == message->stream; });
-  if ((stream == all.end() || !(*stream)->send_message(message->body)) && ++lost_lines_ == 1) {
+  if (!send(*message) && ++lost_lines_ == 1) {
     log_.warning("--messages: a line found no sender: " + quote(*line));
   }
 }

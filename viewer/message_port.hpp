@@ -1,8 +1,8 @@
 // --messages: exchanges messages between the program that runs the viewer and the streams' senders.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "command/line_port.hpp"
+#include "transport/session/input_messages.hpp"
 #include "viewer/viewed_stream.hpp"
 
 namespace framewire {
@@ -28,18 +29,21 @@ class ViewerMessagePort {
 
   /// The source of a stream whose messages it takes: add() the stream. Any thread.
   [[nodiscard]] ViewedSource with_messages(ViewedSource source);
-  /// Any thread.
-  void add(const std::shared_ptr<ViewedStream>& stream);
+  /// Until remove(), which the stream's destruction must wait for. Any thread.
+  void add(ViewedStream& stream);
+  void remove(const ViewedStream& stream) noexcept;
 
  private:
-  [[nodiscard]] std::vector<std::shared_ptr<ViewedStream>> streams();
   std::optional<std::string> next_line();
   void send_line(std::optional<std::string_view> line);
+  bool send(const MessageLine& message);
 
   Log& log_;
   std::mutex mutex_;
-  std::vector<std::weak_ptr<ViewedStream>> streams_;  // guarded by mutex_
-  std::uint64_t bad_lines_ = 0;                       // the port's thread, as the next one
+  // Guarded by mutex_. It owns none, so that no stream ends on its thread.
+  std::vector<ViewedStream*> streams_;
+  std::size_t turn_ = 0;  // of next_line(); the port's thread, as the next two
+  std::uint64_t bad_lines_ = 0;
   std::uint64_t lost_lines_ = 0;
   LinePort port_;
 };

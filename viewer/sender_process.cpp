@@ -103,16 +103,16 @@ void SenderProcess::stop() {
 // ---- What it says ----
 
 void SenderProcess::follow_ssh() {
-  if (!ssh_) {
+  if (!ssh_ || !ssh_fault_.empty()) {
     return;
   }
   try {
-    ssh_->follow();
+    ssh_->follow(clock_.now_ns());
   } catch (const Error& error) {
-    if (ssh_fault_.empty()) {
-      ssh_fault_ = error.what();
-      child_.signal(SIGTERM);
-    }
+    ssh_fault_ = error.what();
+    child_.signal(SIGTERM);
+    kill_at_ns_ = std::min(kill_at_ns_, clock_.now_ns() + sender_stop_timeout_ns);
+    return;
   }
   if (!ssh_->has_answered() && !has_noted_silence_ && clock_.now_ns() - started_ns_ > ssh_silence_ns) {
     has_noted_silence_ = true;

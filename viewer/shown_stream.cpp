@@ -66,7 +66,8 @@ void ShownStream::set_misfit(const std::string& text) {
   }
   misfit_ = text;
   news_.looks_different = true;
-  if (!text.empty()) {
+  if (!text.empty() && said_misfit_ != text) {  // it may come and go
+    said_misfit_ = text;
     warning_ = facts_.peer_text + ": " + text;
   }
 }

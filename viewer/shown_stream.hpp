@@ -107,6 +107,7 @@ class ShownStream {
   ShownTimes times_;                    // of the same
   std::string defect_;
   std::string misfit_;
+  std::string said_misfit_;  // the newest
 
   const bool asks_cadence_;
   CadenceControl cadence_;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/pipe.hpp"
+#include "base/text.hpp"
 #include "ssh/message_fields.hpp"
 #include "ssh/sender_plan.hpp"
 
@@ -50,29 +51,50 @@ ChildProcess SshSender::start(int error) {
       ChildProcess::start(ssh_arguments(ssh_, source_.host->name, started_by_viewer_flag),
                           {.input = orders.reads.get(), .output = answers.writes.get(), .error = error}, false);
   channel_ = JsonLines(std::move(answers.reads), std::move(orders.writes), true);
-  channel_.send(to_json(SenderPlan{.words = command_line_of(source_), .key = rendezvous_->key()}));
   return child;
 }
 
-void SshSender::follow() {
+void SshSender::follow(std::int64_t now_ns) {
   channel_.receive();
   channel_.flush();
-  for (nlohmann::json message; channel_.next(message);) {
-    const std::string type = text_in(message, "type");
-    if (type == "hello") {
-      if (number_in(message, "protocol") != sender_protocol) {
-        throw Error::failed("framewire there is of version " + printable_in(message, "version") + ", and here of " +
-                            FRAMEWIRE_VERSION + "; install the same one on both");
-      }
-      host_ = host_addresses_from(message);
-    } else if (type == "listening" && host_) {
-      rendezvous_->open(static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX)), *host_, ssh_);
-      is_listening_ = true;
-    }
+  nlohmann::json message;
+  for (int i = 0; i < most_messages_at_once && channel_.next(message); ++i) {
+    take(message, now_ns);
   }
   if (!channel_.fault().empty()) {
-    throw Error::failed(channel_.fault());
+    throw Error::failed(channel_.fault() + "; check --send-path and the startup files of the shell there");
   }
+  if (now_ns >= next_sign_ns_) {
+    next_sign_ns_ = now_ns + sign_of_life_ns;
+    // What still waits for a network that has stopped says the same.
+    if (!channel_.wants_write()) {
+      channel_.send({{"type", "alive"}});
+    }
+  }
+}
+
+/// Ignores what comes in no good order, and what it does not know.
+void SshSender::take(const nlohmann::json& message, std::int64_t now_ns) {
+  const std::string type = text_in(message, "type");
+  if (type == "hello" && !host_) {
+    take_hello(message, now_ns);
+  } else if (type == "listening" && host_ && !is_listening_) {
+    rendezvous_->open(port_in(message, "port"), *host_, ssh_);
+    is_listening_ = true;
+  }
+}
+
+void SshSender::take_hello(const nlohmann::json& message, std::int64_t now_ns) {
+  constexpr std::size_t longest_version = 40;
+  const std::uint64_t protocol = number_in(message, "protocol");
+  if (protocol != sender_protocol) {
+    throw Error::failed("framewire there is " + printable(text_in(message, "version"), longest_version) +
+                        " with protocol " + std::to_string(protocol) + ", and here " + FRAMEWIRE_VERSION + " with " +
+                        std::to_string(sender_protocol) + "; install the same one on both");
+  }
+  host_ = host_addresses_from(message);
+  channel_.send(to_json(SenderPlan{.words = command_line_of(source_), .key = rendezvous_->key()}));
+  next_sign_ns_ = now_ns + sign_of_life_ns;
 }
 
 std::optional<SshFailure> SshSender::failure(const ChildExit& ending, std::string_view last_line) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,10 @@ class SshSender {
   /// Runs ssh, in the viewer's process group: ssh may ask for a password on the terminal. `error` becomes its standard
   /// error. Throws Error.
   ChildProcess start(int error);
-  /// Reads what the sender has said. Never waits. Throws Error (failed) if that is not what this viewer understands.
-  void follow();
+  /// Reads what the sender has said, gives it its plan once it has said hello, and then tells it now and then that the
+  /// viewer is alive. Never waits, and handles a few messages at most. Throws Error (failed) if what it says is not
+  /// what this viewer understands; do not call it again then.
+  void follow(std::int64_t now_ns);
   /// Asks the sender to end.
   void close() noexcept { channel_.close_out(); }
   /// The sender cannot be reached any more.
@@ -47,6 +50,8 @@ class SshSender {
   [[nodiscard]] std::optional<SshFailure> failure(const ChildExit& ending, std::string_view last_line) const;
 
  private:
+  void take(const nlohmann::json& message, std::int64_t now_ns);
+  void take_hello(const nlohmann::json& message, std::int64_t now_ns);
   [[nodiscard]] SshFailure failure_to_start(const ChildExit& ending, const std::string& last_line) const;
 
   const LocalSource source_;
@@ -54,6 +59,7 @@ class SshSender {
   std::shared_ptr<Rendezvous> rendezvous_;
   JsonLines channel_;
   std::optional<HostAddresses> host_;
+  std::int64_t next_sign_ns_ = INT64_MAX;
   bool is_listening_ = false;
 };
 

@@ -78,7 +78,9 @@ class ViewedStream {
   // ---- Any thread ----
 
   /// What the user does (Subscriber::send_input()).
-  bool send_input(const InputBatch& batch) { return subscriber_.send_input(batch); }
+  bool send_input(const InputBatch& batch, std::uint64_t session_number) noexcept {
+    return subscriber_.send_input(batch, session_number);
+  }
 
   [[nodiscard]] StreamFacts facts() const;
   /// Messages of the programs' own; see Subscriber.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -126,6 +128,28 @@ TEST(LinePort, PassesOverLinesThatAreTooLong) {
   EXPECT_EQ(lines.read(), std::vector<std::string>({longest, "(too long)", "(too long)", "d"}));
 }
 
+TEST(LinePort, ReadsWhileLinesComeAsFastAsTheyAreRead) {
+  SocketEnds ends;
+  std::atomic<bool> is_heard = false;
+  LinePort port({.reads = ends.ours.get(), .writes = ends.ours.get()}, "fw-test",
+                {.next_line = [&] { return is_heard ? std::nullopt : std::optional(std::string(1000, 'x')); },
+                 .on_line = [&](std::optional<std::string_view> /*line*/) { is_heard = true; },
+                 .on_closed = {}});
+  port.start();
+  port.wake();
+  std::thread reader([&] {
+    while (read_bytes(ends.theirs.get(), 1001).size() == 1001) {
+    }
+  });
+  read_bytes(ends.theirs.get(), 1001);  // it is writing
+  EXPECT_EQ(::write(ends.theirs.get(), "a\n", 2), 2);
+  EXPECT_TRUE(eventually([&] { return is_heard.load(); }));
+  is_heard = true;
+  port.stop();
+  ::shutdown(ends.ours.get(), SHUT_WR);
+  reader.join();
+}
+
 /// A pipe whose reader does not read. The pipe's descriptor would block.
 TEST(LinePort, AReaderThatStallsIsNotWaitedFor) {
   const PipeEnds pipe = make_pipe();
@@ -142,6 +166,29 @@ TEST(LinePort, AReaderThatStallsIsNotWaitedFor) {
   }
   EXPECT_LT(lines.asked(), 400U) << "what the pipe takes, and 64 KiB";
   EXPECT_EQ(read_bytes(pipe.reads.get(), 1001), line + "\n");
+  EXPECT_EQ(lines.closed_, 0);
+}
+
+/// A terminal whose window does not read. A poll() says that there is room for a byte, and a write of more would wait.
+TEST(LinePort, ATerminalThatStallsIsNotWaitedFor) {
+  const FileDescriptor master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(master.valid());
+  ASSERT_EQ(::grantpt(master.get()), 0);
+  ASSERT_EQ(::unlockpt(master.get()), 0);
+  const FileDescriptor terminal(::open(::ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(terminal.valid());
+  Lines lines;
+  for (int i = 0; i < 2000; ++i) {
+    lines.add(std::string(997, 'x'));  // no multiple of what fits
+  }
+  {
+    LinePort port({.writes = terminal.get()}, "fw-test", lines.handlers());
+    port.start();
+    port.wake();
+    EXPECT_TRUE(eventually([&] { return lines.asked() > 64; }));
+  }
+  EXPECT_LT(lines.asked(), 400U);
+  EXPECT_EQ(::fcntl(terminal.get(), F_GETFL) & O_NONBLOCK, 0) << "others write to this terminal, too";
   EXPECT_EQ(lines.closed_, 0);
 }
 

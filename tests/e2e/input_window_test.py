@@ -3,6 +3,7 @@ import ctypes
 import json
 
 import harness
+from played_viewer import PlayedViewer
 from windows import SCREEN, OnADisplay
 
 # USB HID usages of page 7.
@@ -228,6 +229,27 @@ class InputWindow(OnADisplay):
         self.press("h")
         self.quit(viewer)
         self.assertEqual(viewer.text.count("takes no input"), 1)
+
+    def test_a_refused_viewer_captures_once_the_sender_takes_its_input(self):
+        sender = self.start_sender("--insecure")
+        viewer = self.open_window(sender.address, "--size", "640x360", "--input", "--insecure")
+        viewer.wait_line("shown [1-9]")
+        with PlayedViewer(sender.port) as owner:
+            owner.input({"type": "focus", "focused": True})
+            self.wait_event(sender, "focus", focused=True)
+            self.click(320, 180)
+            viewer.wait_line("another viewer has the input")
+            self.press("Control_R")  # in vain
+        count = self.wait_event(sender, "focus", focused=False)
+        self.assertEqual(count, 2)
+        # It is told at some time. Whether the last one of these captures or releases does not matter.
+        harness.wait_until(lambda: self.press("Control_R") or len(self.events(sender)) > count, "input again")
+        count = self.wait_event(sender, "focus", count, focused=True)
+        viewer.interrupt()
+        self.ends(viewer)
+        self.wait_event(sender, "focus", count, focused=False)
+        self.check_balance(sender)
+        self.assertEqual(viewer.text.count("another viewer has the input"), 1)
 
     def test_there_is_no_input_without_a_window(self):
         viewer = self.view("127.0.0.1:1", "--input")

@@ -144,6 +144,29 @@ class ViewSsh(SshTest):
         viewer.kill()
         self.wait_no_sender()
 
+    def test_kill_9_of_the_viewer_behind_a_jump_host(self):
+        viewer = self.view_by_ssh(PATTERN, "-o", "ProxyJump=host2", "--verbose")
+        self.wait_frames(viewer)
+        self.wait_sender()
+        viewer.kill()
+        self.wait_no_sender()
+
+    def test_a_viewer_that_is_stopped(self):
+        """Its ssh still answers. When it goes on it starts another sender."""
+        viewer = self.view_by_ssh(PATTERN, "--verbose")
+        self.wait_frames(viewer)
+        self.wait_sender()
+        viewer.pause()
+        self.wait_no_sender(SILENT_S + harness.WATCHDOG_S)
+        before = len(viewer.lines)
+        viewer.go_on()
+        viewer.wait_line("warning: .*the viewer has said nothing for 20 s.*the viewer starts it again", after=before)
+        self.wait_sender()
+        viewer.wait_line("^transport=", after=before)
+        viewer.interrupt()
+        self.ends(viewer)
+        self.wait_no_sender()
+
     def test_ctrl_c(self):
         """In a terminal it reaches ssh, too."""
         viewer = self.view_by_ssh(PATTERN, terminal=True)
@@ -273,6 +296,57 @@ class ViewSsh(SshTest):
         self.fails_with(self.view_by_ssh(PATTERN, "--send-path", "echo"),
                         "ssh host1 ended with status 0 before framewire-send")
 
+    def program_there(self, name: str, script: str) -> pathlib.Path:
+        """A shell script in place of framewire-send. `hello` says hello as that does, and waits for the plan."""
+        hello = json.dumps({"type": "hello", "protocol": 2, "version": "1", "machine": "", "reached_at": ""})
+        program = self.file(name)
+        function = f"hello() {{ echo '{hello}'; head -n 1 >/dev/null; }}"
+        program.write_text(f"#!/bin/sh\n{function}\ncd {self.folder}\n{script}\n")
+        program.chmod(0o700)
+        return program
+
+    def wait_nothing_there(self):
+        """Everything that sshd has started has ended, but for sshd itself."""
+        harness.wait_until(lambda: not [line for line in processes_with(self.mark).values() if "sshd" not in line],
+                           "the end of what ssh has started")
+
+    def test_a_shell_is_not_told_the_key(self):
+        """As one that a user's configuration starts, and that never comes to framewire-send."""
+        given = self.file("given")
+        viewer = self.view_by_ssh(PATTERN, "--send-path", self.program_there("shell", "echo Welcome; exec cat >given"))
+        harness.wait_until(given.exists, "the shell to read")
+        viewer.interrupt()
+        self.ends(viewer)
+        self.wait_nothing_there()
+        self.assertEqual(given.read_bytes(), b"")
+
+    def test_a_host_that_says_very_much(self):
+        """Ctrl-C ends the viewer all the same."""
+        flood = self.program_there("flood", "hello; touch begins; exec yes '{\"type\":\"alive\"}'")
+        viewer = self.view_by_ssh(PATTERN, "--send-path", flood)
+        harness.wait_until(self.file("begins").exists, "the flood")
+        harness.wait_until(lambda: self.written_by("yes") > 200_000, "more than fits into the pipes")
+        viewer.interrupt()
+        self.ends(viewer)
+        self.assertEqual(viewer.complaints(), [])
+        self.wait_nothing_there()
+
+    def written_by(self, name: str) -> int:
+        """How many bytes the processes of that name on the hosts have written."""
+        written = [re.search(r"wchar: (\d+)", of_process(pid, "io"))
+                   for pid, line in processes_with(self.mark).items() if line.startswith(name)]
+        return sum(int(one.group(1)) for one in written if one)
+
+    def test_a_host_that_says_what_is_wrong(self):
+        for said, pattern in (("hello; exec tr '\\0' x </dev/zero", "it says 'x+.*' and more, which is no message"),
+                              ("exec tr '\\0' x </dev/zero", "it says 'x+.*' and more, which is no message"),
+                              ("exec yes Welcome", "it says 'Welcome', which is no message of framewire; check --send"),
+                              ("hello; echo '{\"type\":\"listening\",\"port\":0}'; exec cat",
+                               "the other host says that it listens on port 0, which is not 1 to 65535")):
+            with self.subTest(said):
+                self.fails_with(self.view_by_ssh(PATTERN, "--send-path", self.program_there("wrong", said)), pattern)
+                self.wait_nothing_there()
+
     def test_a_source_that_does_not_exist(self):
         self.fails_with(self.view_by_ssh("ssh://host1/none.mkv"),
                         "ssh://host1/none.mkv: cannot open 'none.mkv': there is no such file")
@@ -332,7 +406,8 @@ class SenderOfAViewer(harness.EndToEnd):
 
     def test_what_is_no_plan(self):
         for given in (b"noise\n", b'{"type":"hello"}\n', b'{"type":"plan","protocol":9}\n',
-                      b'{"type":"plan","protocol":1,"words":["zz"],"key":""}\n'):
+                      b'{"type":"plan","protocol":1,"words":[],"key":""}\n',
+                      b'{"type":"plan","protocol":2,"words":["zz"],"key":""}\n'):
             with self.subTest(given):
                 sender = self.run_with(given)
                 self.assertEqual(sender.wait_end(), harness.FAILED, sender.text)
@@ -347,9 +422,31 @@ class ViewSshMachines(machines.TwoMachines, SshTest):
     def setUp(self):
         super().setUp()
         self.mark = f"FRAMEWIRE_TEST_MARK={uuid.uuid4().hex}"
-        self.sshd = private_sshd.PrivateSshd(self.folder, hosts=("host1",), address=machines.ADDRESSES[1],
+        self.sshd = private_sshd.PrivateSshd(self.folder, hosts=("host1", "host2"), address=machines.ADDRESSES[1],
                                              prefix=tuple(self.within(1)), mark=self.mark)
         self.addCleanup(self.sshd.stop)
+
+    def silence(self, machine: int):
+        self.on(machine, "nft", "add table inet fw; " + "; ".join(
+            f"add chain inet fw {way} {{ type filter hook {way} priority 0; policy drop; }}"
+            for way in ("input", "output")))
+
+    def test_a_jump_host_that_loses_the_viewer(self):
+        """The sender's own connection is with the jump host, and goes on."""
+        viewer = self.view_by_ssh(PATTERN, "-o", "ProxyJump=host2", "--verbose", prefix=self.within(0))
+        self.wait_frames(viewer)
+        ends = re.search("SSH_CONNECTION=([^\0]+)", of_process(self.wait_sender(), "environ")).group(1).split()
+        self.assertEqual((ends[0], ends[2]), (machines.ADDRESSES[1], machines.ADDRESSES[1]))
+        self.silence(0)
+        self.wait_no_sender(SILENT_S + harness.WATCHDOG_S)
+        viewer.wait_line("warning: .*: the connection to host1.* is gone", SILENT_S)
+        before = len(viewer.lines)
+        self.on(0, "nft", "delete", "table", "inet", "fw")
+        self.wait_sender()
+        viewer.wait_line("^transport=", after=before)
+        viewer.interrupt()
+        self.ends(viewer)
+        self.wait_no_sender()
 
     def test_a_host_that_falls_silent(self):
         for silent in (0, 1):
@@ -358,9 +455,7 @@ class ViewSshMachines(machines.TwoMachines, SshTest):
                 viewer.wait_line("transport=tcp .*auth=psk control=tls1.3")
                 self.wait_frames(viewer)
                 self.wait_sender()
-                self.on(silent, "nft", "add table inet fw; " + "; ".join(
-                    f"add chain inet fw {way} {{ type filter hook {way} priority 0; policy drop; }}"
-                    for way in ("input", "output")))
+                self.silence(silent)
                 self.wait_no_sender(SILENT_S)
                 viewer.wait_line("warning: .*: the connection to host1.* is gone", SILENT_S)
                 viewer.interrupt()

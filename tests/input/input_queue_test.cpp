@@ -133,8 +133,101 @@ TEST(InputQueue, TheNewestStateOfAGamepadArrivesFromAFullQueue) {
   queue.push(batch_of({{1, GamepadInput{.number = 1, .buttons = 1}}}));
   while (queue.push(batch_of({{1, TextInput{"a"}}})) == 0) {
   }
-  EXPECT_EQ(queue.push(batch_of({{2, GamepadInput{.number = 1, .buttons = 2}}})), 1U);
-  EXPECT_EQ(std::get<GamepadInput>(take_all(queue).front().what).buttons, 2U);
+  const InputEvent pressed{2, GamepadInput{.number = 1, .buttons = 2}};
+  const InputEvent untouched{3, GamepadInput{.number = 1}};
+  EXPECT_EQ(queue.push(batch_of({pressed})), 0U);
+  EXPECT_EQ(queue.push(batch_of({untouched})), 1U) << "only the newest";
+  EXPECT_EQ(queue.push(batch_of({{4, SizeInput{1, 1}}, {5, SizeInput{2, 2}}})), 1U);
+  const auto events = take_all(queue);
+  ASSERT_GT(events.size(), 2U);
+  EXPECT_EQ(std::get<GamepadInput>(events.front().what).buttons, 1U);
+  EXPECT_EQ(events[events.size() - 2], untouched);
+  EXPECT_EQ(events.back(), (InputEvent{5, SizeInput{2, 2}}));
+}
+
+TEST(InputQueue, AGamepadWhoseStatesWereTakenIsReleasedFromAFullQueue) {
+  InputQueue queue;
+  queue.push(batch_of({{1, GamepadInput{.number = 1, .buttons = 1}}, {1, GamepadInput{.number = 2, .buttons = 1}}}));
+  take_all(queue);
+  while (queue.push(batch_of({{1, TextInput{"a"}}})) == 0) {
+  }
+  const InputEvent untouched{2, GamepadInput{.number = 1}};
+  const InputEvent gone{3, GamepadInput{.number = 2, .is_connected = false}};
+  EXPECT_EQ(queue.push(batch_of({untouched, {2, GamepadInput{.number = 2}}}, 2)), 0U);
+  EXPECT_EQ(queue.push(batch_of({gone}, 3)), 1U) << "the state before";
+  EXPECT_LE(queue.size(), InputQueue::capacity);
+  const auto events = take_all(queue);
+  EXPECT_EQ(events[events.size() - 2], gone);
+  EXPECT_EQ(events.back(), untouched);
+}
+
+TEST(InputQueue, AGamepadThatIsConnectedToAFullQueueArrivesToo) {
+  InputQueue queue;
+  while (queue.push(batch_of({{1, TextInput{"a"}}})) == 0) {
+  }
+  const InputEvent come{2, GamepadInput{.number = 1, .buttons = 1}};
+  const InputEvent gone{3, GamepadInput{.number = 1, .is_connected = false}};
+  EXPECT_EQ(queue.push(batch_of({come})), 0U);
+  EXPECT_EQ(queue.push(batch_of({gone})), 2U) << "the reader knows of neither";
+  EXPECT_EQ(queue.push(batch_of({gone})), 0U);
+  EXPECT_EQ(queue.push(batch_of({come})), 1U) << "the one before";
+  EXPECT_EQ(take_all(queue).back(), come);
+  queue.release_all();
+  EXPECT_EQ(take_all(queue), (std::vector<InputEvent>{{2, GamepadInput{.number = 1, .is_connected = false}}}));
+}
+
+TEST(InputQueue, WhatIsLateAtTheEndIsCounted) {
+  InputQueue queue;
+  while (queue.push(batch_of({{1, TextInput{"a"}}})) == 0) {
+  }
+  EXPECT_EQ(queue.push(batch_of({{2, GamepadInput{.number = 1}}, {2, SizeInput{1, 1}}})), 0U);
+  EXPECT_EQ(queue.release_all(), 2U);
+  EXPECT_EQ(queue.release_all(), 0U);
+  const auto events = take_all(queue);
+  EXPECT_EQ(events.size(), InputQueue::capacity);
+  EXPECT_TRUE(std::holds_alternative<TextInput>(events.back().what));
+}
+
+/// Any states and other events, taken now and then: who has taken all knows the newest states.
+TEST(InputQueue, TheNewestStatesArriveWhateverComes) {
+  std::mt19937 random(11);
+  InputQueue queue;
+  std::map<std::uint8_t, GamepadInput> sent;
+  std::map<std::uint8_t, GamepadInput> taken;
+  SizeInput sent_size;
+  SizeInput taken_size;
+  const auto keep = [](const InputEvent& event, std::map<std::uint8_t, GamepadInput>& gamepads, SizeInput& size) {
+    if (const auto* const gamepad = std::get_if<GamepadInput>(&event.what)) {
+      gamepads.erase(gamepad->number);
+      if (gamepad->is_connected) {
+        gamepads[gamepad->number] = *gamepad;
+      }
+    } else if (const auto* const one = std::get_if<SizeInput>(&event.what)) {
+      size = *one;
+    }
+  };
+  std::uint64_t dropped = 0;
+  for (std::uint32_t i = 1; i <= 100'000; ++i) {
+    const InputEvent events[] = {{i, TextInput{"a"}},
+                                 moved(1, i),
+                                 key(static_cast<std::uint16_t>(1 + random() % 300), random() % 2 == 0, i),
+                                 {i, SizeInput{i, i}},
+                                 {i, GamepadInput{.number = static_cast<std::uint8_t>(random() % 16),
+                                                  .is_connected = random() % 8 != 0,
+                                                  .buttons = static_cast<std::uint16_t>(i)}}};
+    const InputEvent& event = events[random() % 5];
+    keep(event, sent, sent_size);
+    dropped += queue.push(batch_of({event}, 1 + random() % 2));
+    ASSERT_LE(queue.size(), InputQueue::capacity);
+    if (random() % 3000 == 0) {
+      for (const InputEvent& one : take_all(queue)) {
+        keep(one, taken, taken_size);
+      }
+      ASSERT_EQ(taken, sent) << i;
+      ASSERT_EQ(taken_size, sent_size) << i;
+    }
+  }
+  EXPECT_GT(dropped, 10'000U) << "the queue was hardly ever full";
 }
 
 /// Any events, taken now and then: the queue stays bounded, and at the end nothing is pressed.

@@ -205,8 +205,8 @@ TEST(GlSource, RendersWhatAViewerAsksFor) {
   GlSource gl(source);
   const int viewer = 0;
   const auto ask = [&viewer](Stream& stream, std::uint64_t id, double turn_rad) {
-    while (!stream.ask_render(&viewer, {.id = id, .camera = orbiting_camera(turn_rad, 0, 4), .time_ns = ns_per_s})
-                .empty()) {
+    const RenderRequest request{.id = id, .camera = orbiting_camera(turn_rad, 0, 4), .time_ns = ns_per_s};
+    while (stream.renders().ask(&viewer, request)) {
       std::this_thread::yield();
     }
   };

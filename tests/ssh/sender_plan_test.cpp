@@ -26,7 +26,7 @@ TEST(SenderPlan, EveryFieldIsChecked) {
   EXPECT_EQ(sender_plan_from(good).words.size(), 1U);
   for (const auto& [field, bad] : std::vector<std::pair<const char*, nlohmann::json>>{{"type", "hello"},
                                                                                       {"type", 1},
-                                                                                      {"protocol", 2},
+                                                                                      {"protocol", 1},
                                                                                       {"protocol", "1"},
                                                                                       {"key", ""},
                                                                                       {"key", std::string(64, 'x')},

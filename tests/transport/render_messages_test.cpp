@@ -22,7 +22,22 @@ TEST(RenderMessages, ARequestForAFrameComesBackAsItWent) {
   EXPECT_EQ(render({})["type"], "render");
   EXPECT_EQ(rendering({})["type"], "rendering");
   EXPECT_EQ(release_camera()["type"], "release_camera");
-  EXPECT_EQ(read_no_render(no_render("another viewer")), "another viewer");
+}
+
+TEST(RenderMessages, ARefusalSaysWhichRequestAndWhy) {
+  using Reason = RenderRefusal::Reason;
+  for (const Reason reason : {Reason::owned, Reason::busy, Reason::unsupported}) {
+    const RenderRefusal refusal{.id = 7, .reason = reason, .text = "another viewer"};
+    EXPECT_EQ(read_no_render(json::parse(no_render(refusal).dump())), refusal);
+  }
+  json message = no_render({.id = 7, .reason = Reason::owned, .text = "why"});
+  message["reason"] = "of a newer sender";
+  EXPECT_EQ(read_no_render(message).reason, Reason::busy);
+  for (const char* const field : {"id", "reason", "text"}) {
+    json without = message;
+    without.erase(field);
+    EXPECT_THROW(static_cast<void>(read_no_render(without)), Error) << field;
+  }
 }
 
 TEST(RenderMessages, AWrongRequestForAFrameIsRefused) {

@@ -74,7 +74,7 @@ TEST_F(RenderSessions, OneViewerOwnsTheCameraAndTheOthersAreToldWhatItAsksFor) {
   ASSERT_EQ(take(first, 1), 1U);
   ASSERT_EQ(take(second, 1), 1U);
   std::optional<RenderRequest> asked;
-  const auto is_asked = [&] { return (asked = renders.next(0)).has_value(); };
+  const auto is_asked = [&] { return (asked = stream_.next_render(0)).has_value(); };
   const RenderRequest request{.id = 41, .camera = orbiting_camera(0.3, 0.2, 5), .time_ns = 17};
   first.ask_render(request);
   ASSERT_TRUE(eventually(is_asked));
@@ -84,7 +84,9 @@ TEST_F(RenderSessions, OneViewerOwnsTheCameraAndTheOthersAreToldWhatItAsksFor) {
   EXPECT_FALSE(second.find_render(40));
   second.ask_render({.id = 90});
   ASSERT_TRUE(eventually([&] { return second.status().render_refusals == 1; }));
-  EXPECT_NE(second.status().render_refusal.find("another viewer"), std::string::npos);
+  EXPECT_NE(second.status().render_refusal.text.find("another viewer"), std::string::npos);
+  EXPECT_EQ(second.status().render_refusal.reason, RenderRefusal::Reason::owned);
+  EXPECT_EQ(second.status().render_refusal.id, 90U);
   EXPECT_EQ(first.status().render_refusals, 0U);
   first.ask_render({.id = 42});
   first.revoke_render(42);
@@ -103,7 +105,8 @@ TEST_F(RenderSessions, ARefusedRenderHarmsNoSession) {
   ASSERT_EQ(take(subscriber, 1), 1U);
   subscriber.ask_render({.id = 2});
   ASSERT_TRUE(eventually([&] { return subscriber.status().render_refusals > 0; }));
-  EXPECT_NE(subscriber.status().render_refusal.find("does not render on request"), std::string::npos);
+  EXPECT_NE(subscriber.status().render_refusal.text.find("does not render on request"), std::string::npos);
+  EXPECT_EQ(subscriber.status().render_refusal.reason, RenderRefusal::Reason::unsupported);
   EXPECT_FALSE(subscriber.find_render(2));
   EXPECT_EQ(take(subscriber, 20), 20U);
   EXPECT_EQ(subscriber.counts().sessions, 1U);

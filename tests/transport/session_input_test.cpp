@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/transport/relay.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/data_link.hpp"
@@ -41,10 +45,11 @@ InputBatch pressed_key() {
 /// Frames stream all the time.
 class SessionInput : public testing::Test {
  protected:
-  SessionInput() {
+  explicit SessionInput(bool is_insecure = false) : is_insecure_(is_insecure) {
     ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
     EndpointOptions listening;
     listening.listen = HostPort{"127.0.0.1", 0};
+    listening.insecure = is_insecure_;
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
     source_ = std::thread([this] {
       stream_.begin_epoch({.layout = bytes_layout(5000), .colour = {}});
@@ -72,6 +77,7 @@ class SessionInput : public testing::Test {
     SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
     options.endpoint.allowed_links = {LinkKind::tcp};
     options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    options.endpoint.insecure = is_insecure_;
     options.takes_messages = true;
     return options;
   }
@@ -87,6 +93,7 @@ class SessionInput : public testing::Test {
     return batch.value_or(InputBatch{});
   }
 
+  const bool is_insecure_;
   test::TemporaryFolder folder_;
   test::ShownLog log_;
   Stream stream_{StreamOptions{.name = "test"}};
@@ -133,6 +140,51 @@ TEST_F(SessionInput, ThatIsNotValidOrHasNoSessionIsNotSent) {
   EXPECT_FALSE(alone.send_input(text_input("a")));
   EXPECT_FALSE(alone.send_message("{}"));
   EXPECT_FALSE(alone.take_message());
+}
+
+/// The viewer cannot know that the relay belongs to this user.
+class SessionInputThroughARelay : public SessionInput {
+ protected:
+  SessionInputThroughARelay() : SessionInput(true) {}
+};
+
+TEST_F(SessionInputThroughARelay, ForAnEarlierSessionIsNotSentInTheNext) {
+  const auto reader = stream_.inbox().open_input();
+  test::Relay relay(service_->port());
+  SubscriberOptions options = dialling();
+  options.endpoint.dial->port = relay.port();
+  Subscriber subscriber(options, log_);
+  ASSERT_TRUE(take_frame(subscriber));
+  const std::uint64_t earlier = subscriber.status().session_number;
+  EXPECT_TRUE(subscriber.send_input(text_input("a"), earlier));
+  EXPECT_EQ(take(*reader), text_input("a"));
+  std::atomic<bool> is_garbage = true;
+  relay.change([&](std::span<std::byte> bytes) {
+    if (is_garbage) {
+      std::ranges::fill(bytes, std::byte{0xff});
+    }
+    return !is_garbage;
+  });
+  const auto becomes = [&](SubscriberState state) {
+    return eventually([&] {
+      static_cast<void>(subscriber.next());  // the earlier session's frames, too
+      return subscriber.status().state == state;
+    });
+  };
+  ASSERT_TRUE(becomes(SubscriberState::lost));
+  is_garbage = false;
+  ASSERT_TRUE(becomes(SubscriberState::connected));
+  EXPECT_FALSE(subscriber.send_input(pressed_key(), earlier));
+  const std::uint64_t now = subscriber.status().session_number;
+  EXPECT_NE(now, earlier);
+  std::optional<InputBatch> batch;
+  EXPECT_TRUE(
+      eventually([&] {  // the sender may take a moment to notice the end of the earlier one, which has the input
+        EXPECT_TRUE(subscriber.send_input(text_input("b"), now));
+        return (batch = reader->take()).has_value();
+      }));
+  ASSERT_TRUE(batch && !batch->events.empty());
+  EXPECT_EQ(batch->events.front(), text_input("b").events.front());
 }
 
 TEST_F(SessionInput, OfASourceThatTakesNoneIsRefused) {
@@ -191,7 +243,7 @@ TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
   Subscriber subscriber(dialling(), log_);
   ASSERT_TRUE(take_frame(subscriber));
   constexpr std::uint64_t more = 20;
-  for (std::uint64_t i = 0; i < SourceInbox::max_waiting_messages + more; ++i) {
+  for (std::uint64_t i = 0; i < max_waiting_messages + more; ++i) {
     stream_.inbox().broadcast("{\"n\":" + std::to_string(i) + "}");
   }
   const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
@@ -202,9 +254,34 @@ TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
     for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
       last = *body;
     }
-    return taken == SourceInbox::max_waiting_messages;
+    return taken == max_waiting_messages;
   }));
-  EXPECT_EQ(last, "{\"n\":" + std::to_string(SourceInbox::max_waiting_messages + more - 1) + "}");
+  EXPECT_EQ(last, "{\"n\":" + std::to_string(max_waiting_messages + more - 1) + "}");
+}
+
+TEST_F(SessionInput, LongMessagesThatAViewerDoesNotTakeAreBoundedInBytes) {
+  Subscriber subscriber(dialling(), log_);
+  ASSERT_TRUE(take_frame(subscriber));
+  const auto message = [](std::uint64_t number) {
+    return "{\"n\":\"" + std::to_string(1000 + number) + std::string(max_message_body_bytes - 12, 'a') + "\"}";
+  };
+  ASSERT_EQ(message(0).size(), max_message_body_bytes);
+  constexpr std::uint64_t fit = max_waiting_message_bytes / max_message_body_bytes;
+  constexpr std::uint64_t more = 5;
+  for (std::uint64_t i = 0; i < fit + more; ++i) {
+    stream_.inbox().broadcast(message(i));
+  }
+  const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
+  EXPECT_TRUE(eventually([&] { return dropped() == more; })) << "at either end";
+  std::uint64_t taken = 0;
+  std::string last;
+  EXPECT_TRUE(eventually([&] {
+    for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
+      last = *body;
+    }
+    return taken == fit;
+  }));
+  EXPECT_EQ(last, message(fit + more - 1));
 }
 
 /// A viewer that is no framewire of ours.
@@ -296,18 +373,21 @@ TEST_F(HostileInput, AFloodIsBoundedAndDisturbsNobody) {
   const SourceInbox::Counts counts = stream_.inbox().counts();
   EXPECT_EQ(counts.events_received, batches * max_input_events);
   EXPECT_EQ(counts.events_dropped, batches * max_input_events - InputQueue::capacity);
-  EXPECT_EQ(counts.messages_dropped, batches - SourceInbox::max_waiting_messages);
+  EXPECT_EQ(counts.messages_dropped, batches - max_waiting_messages);
   ASSERT_TRUE(take_frame(subscriber));
   EXPECT_TRUE(subscriber.send_message("{}"));
 }
 
 TEST_F(HostileInput, AViewerInItsHandshakeGetsNoMessages) {
   const auto [viewer, path] = join();
-  ASSERT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
-  stream_.inbox().broadcast("{}");
-  for (int i = 0; i < 3; ++i) {  // between two answers the session has looked for messages
+  const auto hear_clock = [&] {
     viewer.channel->send(to_json(ClockMessage{.viewer_ns = 1}));
     EXPECT_EQ(next_type(viewer), "clock");
+  };
+  hear_clock();  // the session has joined the stream
+  stream_.inbox().broadcast("{}");
+  for (int i = 0; i < 3; ++i) {  // between two answers the session has looked for messages
+    hear_clock();
   }
   viewer.channel->send(to_json(ReadyMessage{.number = 1, .ring_slots = 2}));
   EXPECT_EQ(next_type(viewer), "message");

@@ -83,18 +83,30 @@ TEST_F(SourceInboxTest, CountsWhatAFullQueueDrops) {
   EXPECT_EQ(inbox_.counts().events_dropped, 10U);
 }
 
+TEST_F(SourceInboxTest, CountsStatesThatAFullQueueDropsWhenTheOwnerLeaves) {
+  const auto reader = inbox_.open_input();
+  for (std::size_t i = 0; i < InputQueue::capacity; ++i) {
+    inbox_.give_input(&one_, input_of({{1, TextInput{"a"}}}));
+  }
+  inbox_.give_input(&one_, input_of({{1, SizeInput{1, 1}}}));
+  EXPECT_EQ(inbox_.counts().events_dropped, 0U);
+  inbox_.leave(&one_);
+  EXPECT_EQ(inbox_.counts().events_dropped, 1U);
+  EXPECT_EQ(reader->dropped(), 1U);
+}
+
 TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
   EXPECT_NE(inbox_.give_message(&one_, "{}").find("takes no messages"), std::string::npos);
   int wakes = 0;
   inbox_.take_messages([&] { ++wakes; });
-  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 10; ++i) {
+  for (std::size_t i = 0; i < max_waiting_messages + 10; ++i) {
     EXPECT_EQ(inbox_.give_message(&one_, std::to_string(i)), "");
   }
   EXPECT_EQ(inbox_.give_message(&other_, "a"), "");
   EXPECT_EQ(inbox_.give_message(&other_, "b"), "");
-  EXPECT_EQ(inbox_.counts().messages_received, SourceInbox::max_waiting_messages + 12);
+  EXPECT_EQ(inbox_.counts().messages_received, max_waiting_messages + 12);
   EXPECT_EQ(inbox_.counts().messages_dropped, 10U) << "of the viewer that sends so many";
-  EXPECT_EQ(wakes, static_cast<int>(SourceInbox::max_waiting_messages + 2));
+  EXPECT_EQ(wakes, static_cast<int>(max_waiting_messages + 2));
   std::vector<std::string> of_one;
   std::vector<std::string> of_other;
   std::size_t taken = 0;
@@ -103,14 +115,41 @@ TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
     EXPECT_TRUE(++taken != 4 || of_other.size() == 2) << "they take turns";
   }
   EXPECT_EQ(of_other, (std::vector<std::string>{"a", "b"}));
-  ASSERT_EQ(of_one.size(), SourceInbox::max_waiting_messages);
+  ASSERT_EQ(of_one.size(), max_waiting_messages);
   EXPECT_EQ(of_one.front(), "0");
-  EXPECT_EQ(of_one.back(), std::to_string(SourceInbox::max_waiting_messages - 1));
+  EXPECT_EQ(of_one.back(), std::to_string(max_waiting_messages - 1));
+}
+
+/// As long as messages may be.
+TEST_F(SourceInboxTest, LongMessagesThatWaitAreBoundedInBytes) {
+  constexpr std::size_t bytes = std::size_t{64} * 1024;
+  constexpr std::size_t fit = max_waiting_message_bytes / bytes;
+  static_assert(fit < max_waiting_messages);
+  const auto message = [](std::size_t number) { return std::string(bytes - 1, 'a') + static_cast<char>('A' + number); };
+  inbox_.take_messages([] {});
+  for (std::size_t i = 0; i < fit + 2; ++i) {
+    EXPECT_EQ(inbox_.give_message(&one_, message(i)), "");
+    inbox_.broadcast(message(i));
+    EXPECT_EQ(*inbox_.next_outgoing(&one_), message(i));
+  }
+  EXPECT_EQ(inbox_.counts().messages_dropped, 4U) << "the newest of one viewer, the oldest for the other one";
+  EXPECT_EQ(*inbox_.next_outgoing(&other_), message(2));
+  inbox_.give_message(&other_, message(7));
+  inbox_.leave(&one_);
+  inbox_.leave(&other_);
+  EXPECT_EQ(inbox_.counts().messages_dropped, 5U) << "what viewers have left behind is bounded, too";
+  std::string last;
+  std::size_t taken = 0;
+  for (auto one = inbox_.take_message(); one; one = inbox_.take_message(), ++taken) {
+    last = one->body;
+  }
+  EXPECT_EQ(taken, fit);
+  EXPECT_EQ(last, message(fit - 1));
 }
 
 TEST_F(SourceInboxTest, MessagesOfViewersThatHaveLeftStillComeAndStayBounded) {
   inbox_.take_messages([] {});
-  constexpr std::size_t most = SourceInbox::max_waiting_messages;
+  constexpr std::size_t most = max_waiting_messages;
   for (std::size_t visit = 0; visit < 3; ++visit) {
     for (std::size_t i = 0; i < most; ++i) {
       inbox_.give_message(&one_, "{}");
@@ -130,7 +169,7 @@ TEST_F(SourceInboxTest, MessagesOfViewersThatHaveLeftStillComeAndStayBounded) {
 }
 
 TEST_F(SourceInboxTest, MessagesGoToAllViewersAndASlowOneLosesTheOldest) {
-  for (std::size_t i = 0; i < SourceInbox::max_waiting_messages + 3; ++i) {
+  for (std::size_t i = 0; i < max_waiting_messages + 3; ++i) {
     inbox_.broadcast(std::to_string(i));
     EXPECT_EQ(*inbox_.next_outgoing(&one_), std::to_string(i));
   }

@@ -64,51 +64,6 @@ TEST_F(FrameQueueTest, SupersedesAFrameThatNobodyTakesIfItIsTold) {
   EXPECT_EQ(superseded(), 1U);
 }
 
-TEST_F(FrameQueueTest, ByTagHasOnlyTheFrameThatIsChosen) {
-  queue_.show_by_tag(true);
-  use(FrameSelection::every);
-  for (const std::uint64_t tag : {50ULL, 51ULL, 52ULL}) {
-    EXPECT_TRUE(queue_.has_room());
-    queue_.push(frames_.make(FrameMaker::Arrival{.sequence = tag - 40, .user_tag = tag}));
-  }
-  EXPECT_EQ(frames_.returned(), (std::vector<std::uint64_t>{10})) << "the newest two wait";
-  const FrameQueue::Tags tags = queue_.tags();
-  EXPECT_EQ(std::vector(tags.all().begin(), tags.all().end()), (std::vector<std::uint64_t>{51, 52}));
-  EXPECT_FALSE(queue_.due_ns());
-  EXPECT_FALSE(queue_.take());
-  queue_.choose(50);
-  EXPECT_FALSE(queue_.take()) << "it has gone";
-  queue_.choose(52);
-  EXPECT_EQ(queue_.due_ns(), 0);
-  const auto frame = queue_.take();
-  ASSERT_TRUE(frame);
-  EXPECT_EQ(frame->header().user_tag, 52U);
-  show();
-  EXPECT_EQ(superseded(), 2U) << "the one before was never chosen";
-  EXPECT_FALSE(queue_.take());
-}
-
-TEST_F(FrameQueueTest, ByTagDoesNotWaitForAChoiceAtItsEnd) {
-  queue_.show_by_tag(true);
-  queue_.push(frames_.make(FrameMaker::Arrival{.sequence = 1, .user_tag = 7}));
-  queue_.close();
-  EXPECT_TRUE(queue_.is_done());
-  EXPECT_EQ(superseded(), 1U);
-}
-
-TEST_F(FrameQueueTest, WithoutTagsHasTheRuleThatItWasGivenMeanwhile) {
-  queue_.show_by_tag(true);
-  use(FrameSelection::every);
-  push(1);
-  EXPECT_FALSE(queue_.take());
-  queue_.show_by_tag(false);
-  EXPECT_TRUE(queue_.tags().all().empty());
-  EXPECT_EQ(queue_.take()->header().sequence, 1U);
-  show();
-  push(2);
-  EXPECT_FALSE(queue_.has_room());
-}
-
 TEST_F(FrameQueueTest, IsDoneWhenItIsClosedAndTheLastFrameIsSettled) {
   push(1);
   queue_.close();

@@ -167,28 +167,28 @@ TEST_F(FrameSelectorTest, PacedEveryLeavesTooManyInTheRing) {
 
 TEST_F(FrameSelectorTest, FewerFramesOfASmallRingWait) {
   FrameSelector<Frame> paced(FrameSelection::paced);
-  paced.set_most_paced(2);
+  paced.set_most_waiting(2);
   arrive({1, 2, 3});
   drain(paced);
   EXPECT_EQ(superseded_, (std::vector{1}));
   EXPECT_EQ(paced.size(), 2U);
   FrameSelector<Frame> every(FrameSelection::paced_every);
-  every.set_most_paced(2);
+  every.set_most_waiting(2);
   arrive({1, 2, 3});
   drain(every);
   EXPECT_EQ(every.size(), 2U);
   EXPECT_EQ(ring_, (std::deque{3}));
-  every.set_most_paced(3);
+  every.set_most_waiting(3);
   EXPECT_TRUE(every.has_room());
 }
 
 TEST_F(FrameSelectorTest, AtLeastOneFrameWaitsAndAtMostAsManyAsThereIsRoomFor) {
   FrameSelector<Frame> selector(FrameSelection::paced);
-  selector.set_most_paced(0);
+  selector.set_most_waiting(0);
   arrive({1, 2});
   drain(selector);
   EXPECT_EQ(selector.size(), 1U);
-  selector.set_most_paced(1000);
+  selector.set_most_waiting(1000);
   arrive({3, 4, 5, 6, 7, 8, 9, 10});
   drain(selector);
   EXPECT_EQ(selector.size(), most_waiting);
@@ -200,7 +200,7 @@ TEST_F(FrameSelectorTest, WhatIsTooMuchForASmallerRingIsSuperseded) {
   FrameSelector<Frame> selector(FrameSelection::paced);
   arrive({1, 2, 3, 4, 5});
   drain(selector);
-  selector.set_most_paced(2);
+  selector.set_most_waiting(2);
   arrive({6});
   drain(selector);
   EXPECT_EQ(selector.size(), 2U);

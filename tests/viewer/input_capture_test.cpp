@@ -115,6 +115,33 @@ TEST_F(InputCaptureTest, TheHostKeyCapturesTheOnlyStream) {
   EXPECT_EQ(capture_.focused(), left_.stream);
 }
 
+TEST_F(InputCaptureTest, TheHostKeyPassesOverALastStreamThatTakesNoInputAnyMore) {
+  focus();
+  tap(host_usage);
+  left_.takes_input = false;
+  see();
+  move(300, 50);
+  tap(host_usage);
+  EXPECT_EQ(capture_.focused(), right_.stream);
+  EXPECT_EQ(capture_.take_refusing(), nullptr);
+}
+
+TEST_F(InputCaptureTest, TellsWhichStreamRefusesTheHostKey) {
+  focus();
+  tap(host_usage);
+  left_.takes_input = false;
+  right_.takes_input = false;
+  see();
+  move(500, 10);
+  tap(host_usage);
+  EXPECT_EQ(capture_.take_refusing(), left_.stream) << "had the focus last";
+  EXPECT_EQ(capture_.take_refusing(), nullptr) << "once";
+  move(300, 50);
+  tap(host_usage);
+  EXPECT_EQ(capture_.take_refusing(), right_.stream) << "under the pointer";
+  EXPECT_EQ(capture_.focused(), nullptr);
+}
+
 TEST_F(InputCaptureTest, TheHostKeyWithAnotherKeyDoesNotRelease) {
   focus();
   key(host_usage);
@@ -132,6 +159,10 @@ TEST_F(InputCaptureTest, TheHostKeyGivesTheViewerTheMouse) {
   EXPECT_FALSE(move(20, 20));
   EXPECT_FALSE(button(20, 20));
   EXPECT_FALSE(move(40, 20));
+  key(host_usage, false);
+  EXPECT_TRUE(whats().empty());
+  key(host_usage);
+  EXPECT_FALSE(take(WheelInput{.dy = 1}));
   key(host_usage, false);
   EXPECT_TRUE(whats().empty());
   EXPECT_EQ(capture_.focused(), left_.stream);

@@ -4,10 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "ssh/sender_plan.hpp"
@@ -20,11 +26,12 @@ namespace framewire {
 namespace {
 
 constexpr const char* say_hello =
-    R"(echo '{"type":"hello","protocol":1,"version":"1","machine":"","reached_at":"192.0.2.1"}')";
+    R"(echo '{"type":"hello","protocol":2,"version":"1","machine":"","reached_at":"192.0.2.1"}')";
 
 class SshSenderTest : public FollowedSender {
  protected:
   SshSenderTest() : path_before_(std::getenv("PATH")) {
+    std::signal(SIGPIPE, SIG_IGN);  // as the viewer has it: a script may end before it is told its plan
     ::setenv("PATH", (folder_.path() + ":" + path_before_).c_str(), 1);
   }
   ~SshSenderTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
@@ -48,7 +55,8 @@ class SshSenderTest : public FollowedSender {
 
 TEST_F(SshSenderTest, IsToldItsSourceAndItsKeyOnStandardInput) {
   ssh_ = {.config_file = "my config", .remote_program = "~/bin/framewire-send"};
-  run("cd '" + folder_.path() + "'; echo \"$@\" >said; head -n 1 >read", false, "ssh://me@[::1]:2222/-a%20b.mkv?loop");
+  run("cd '" + folder_.path() + "'; echo \"$@\" >said; " + say_hello + "; head -n 1 >read", false,
+      "ssh://me@[::1]:2222/-a%20b.mkv?loop");
   follow_to_its_end();
   const std::string said = content_of("said");
   EXPECT_TRUE(said.starts_with("-p 2222 -F my config ")) << said;
@@ -58,6 +66,87 @@ TEST_F(SshSenderTest, IsToldItsSourceAndItsKeyOnStandardInput) {
   const std::string source = "-a b.mkv";
   EXPECT_NE(plan.find(to_hex(std::as_bytes(std::span(source)))), std::string::npos) << plan;
   EXPECT_EQ(said.find(to_hex(rendezvous_->key().bytes())), std::string::npos);
+}
+
+/// What a shell reads that has not started framewire-send: nothing. The script looks without waiting.
+TEST_F(SshSenderTest, IsToldNothingBeforeItSaysHello) {
+  run("cd '" + folder_.path() +
+      "'; until [ -e go ]; do sleep 0.01; done; "
+      "dd if=/dev/stdin iflag=nonblock bs=4096 count=1 of=before 2>/dev/null; echo noise; " +
+      say_hello + "; head -n 1 >after");
+  for (int i = 0; i < 10; ++i) {
+    clock_.advance_to_ns(clock_.now_ns() + 10 * ns_per_s);
+    sender_->follow();
+  }
+  std::ofstream(folder_.file("go")) << "go";
+  follow_to_its_end();
+  EXPECT_EQ(content_of("before"), "");
+  EXPECT_TRUE(content_of("after").starts_with("{\"key\":")) << content_of("after");
+}
+
+/// Every three seconds of a clock that moves only here.
+TEST_F(SshSenderTest, IsToldThatTheViewerIsAlive) {
+  run("cd '" + folder_.path() + "'; " + say_hello + "; head -n 1 >plan; echo ready >&2; cat >heard");
+  follow_until([&] { return has_said("ready"); });
+  for (const std::int64_t ms : {2999, 3000, 5999, 6000, 6001, 60000, 60001}) {
+    clock_.advance_to_ns(ms * ns_per_ms);
+    sender_->follow();
+    sender_->follow();
+  }
+  sender_->stop();
+  follow_to_its_end();
+  const std::string alive = "{\"type\":\"alive\"}\n";
+  EXPECT_EQ(content_of("heard"), alive + alive + alive);
+}
+
+/// A host that says very much does not keep the viewer from anything else.
+TEST_F(SshSenderTest, IsHeardAFewMessagesAtATime) {
+  write_program("ssh", std::string(say_hello) +
+                           "; for i in $(seq 200); do echo '{\"type\":\"alive\"}'; done; "
+                           "echo '{\"type\":\"listening\",\"port\":1}'");
+  const LocalSource source = parse_ssh_source("ssh://box/film.mkv", "HOST");
+  SshSender sender(source, ssh_, std::make_shared<Rendezvous>(*source.host, EndpointOptions{}));
+  sender.start(STDERR_FILENO).wait();
+  for (int i = 0; i < 3; ++i) {
+    sender.follow(0);
+    EXPECT_TRUE(sender.has_answered() && !sender.is_listening()) << i;
+  }
+  sender.follow(0);
+  EXPECT_TRUE(sender.is_listening()) << "nothing is lost";
+}
+
+TEST_F(SshSenderTest, IsEndedIfWhatItReportsIsWrong) {
+  const std::string hello = say_hello;
+  for (const auto& [said, reason] : std::vector<std::pair<std::string, std::string>>{
+           {hello + R"(; echo '{"type":"listening","port":0}')",
+            "the other host says that it listens on port 0, which is not 1 to 65535; install the same framewire on "
+            "both "
+            "hosts"},
+           {hello + R"(; echo '{"type":"listening","port":70000}')",
+            "the other host says that it listens on port 70000, which is not 1 to 65535; install the same framewire on "
+            "both hosts"},
+           {R"(echo '{"type":"hello","protocol":2,"version":"1","machine":"","reached_at":"box"}')",
+            "the other host reports the address 'box', which is no IP address; install the same framewire on both "
+            "hosts"},
+           {hello + "; echo noise",
+            "it says 'noise', which is no message of framewire; check --send-path and the startup files of the shell "
+            "there"}}) {
+    run(said + R"(; echo '{"type":"listening","port":1}'; exec sleep 1000)");
+    follow_to_its_end();
+    EXPECT_EQ(sender_->reason(), reason);
+    EXPECT_EQ(sender_->state(), SenderProcess::State::refused);
+  }
+}
+
+/// It is killed if the request to end is of no use.
+TEST_F(SshSenderTest, ThatIsWrongAndStaysIsKilled) {
+  run(std::string("trap '' TERM; ") + say_hello + "; echo noise; echo ready >&2; exec sleep 1000");
+  follow_until([&] { return has_said("ready"); });
+  sender_->follow();
+  EXPECT_EQ(sender_->state(), SenderProcess::State::running);
+  clock_.advance_to_ns(2 * ns_per_s);
+  follow_to_its_end();
+  EXPECT_EQ(sender_->state(), SenderProcess::State::refused);
 }
 
 TEST_F(SshSenderTest, IsFoundWhereItListens) {
@@ -147,9 +236,10 @@ TEST_F(SshSenderTest, ThatMustWorkIsNotTriedAgainBeforeItHasListened) {
 }
 
 TEST_F(SshSenderTest, MustBeOfThisVersion) {
-  run(R"(echo '{"type":"hello","protocol":7,"version":"8.9","machine":"","reached_at":""}'; exec sleep 1000)");
+  run(R"(echo '{"type":"hello","protocol":1,"version":"0.0.9","machine":"","reached_at":""}'; exec sleep 1000)");
   follow_to_its_end();
-  EXPECT_TRUE(sender_->reason().starts_with("framewire there is of version 8.9")) << sender_->reason();
+  EXPECT_EQ(sender_->reason(), std::string("framewire there is 0.0.9 with protocol 1, and here ") + FRAMEWIRE_VERSION +
+                                   " with 2; install the same one on both");
   EXPECT_EQ(sender_->state(), SenderProcess::State::refused);
   run(std::string(say_hello) + "; echo noise; exec sleep 1000");
   follow_to_its_end();

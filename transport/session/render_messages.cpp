@@ -72,13 +72,24 @@ json release_camera() {
   return {{"type", "release_camera"}};
 }
 
-json no_render(const std::string& text) {
-  return {{"type", "no_render"}, {"text", text}};
+json no_render(const RenderRefusal& refusal) {
+  const char* reason = "busy";
+  if (refusal.reason != RenderRefusal::Reason::busy) {
+    reason = refusal.reason == RenderRefusal::Reason::owned ? "owned" : "unsupported";
+  }
+  return {{"type", "no_render"}, {"id", refusal.id}, {"reason", reason}, {"text", refusal.text}};
 }
 
-std::string read_no_render(const json& message) {
+RenderRefusal read_no_render(const json& message) {
   expect_type(message, "no_render");
-  return reason_field(message, "text");
+  RenderRefusal refusal{.id = number_field<std::uint64_t>(message, "id"), .text = reason_field(message, "text")};
+  const std::string reason = reason_field(message, "reason");
+  if (reason == "owned") {
+    refusal.reason = RenderRefusal::Reason::owned;
+  } else if (reason == "unsupported") {
+    refusal.reason = RenderRefusal::Reason::unsupported;
+  }
+  return refusal;
 }
 
 }  // namespace framewire

@@ -211,8 +211,8 @@ void SenderSession::handle(const nlohmann::json& message) {
       authenticated_.channel->post(no_cadence(refusal));
     }
   } else if (type == "render") {
-    if (const std::string refusal = stream_->ask_render(this, read_render_request(message)); !refusal.empty()) {
-      authenticated_.channel->post(no_render(refusal));
+    if (const auto refusal = stream_->renders().ask(this, read_render_request(message))) {
+      authenticated_.channel->post(no_render(*refusal));
     }
   } else if (type == "revoke") {
     stream_->renders().revoke(this, read_revoke(message));
@@ -290,9 +290,9 @@ void SenderSession::announce_epoch() {
   }
 }
 
-/// Tells the viewer what any of them has asked for. One that reads its messages late misses some.
+/// Tells the viewer what is rendered for any of them. One that reads its messages late misses some.
 void SenderSession::announce_renders() {
-  if (stream_->renders().taken() == announced_renders_) {
+  if (!has_begun_ || stream_->renders().taken() == announced_renders_) {
     return;
   }
   for (const RenderRequest& request : stream_->renders().taken_after(announced_renders_)) {

@@ -43,8 +43,8 @@ std::optional<RenderRequest> Subscriber::find_render(std::uint64_t id) const noe
 void Subscriber::ask_cadence(const CadenceRequest& request) noexcept {
   implementation_->ask_cadence(request);
 }
-bool Subscriber::send_input(const InputBatch& batch) noexcept {
-  return implementation_->outbox().send_input(batch);
+bool Subscriber::send_input(const InputBatch& batch, std::uint64_t session_number) noexcept {
+  return implementation_->outbox().send_input(batch, session_number);
 }
 bool Subscriber::send_message(const std::string& json) noexcept {
   return implementation_->outbox().send_message(json);

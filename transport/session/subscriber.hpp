@@ -52,7 +52,7 @@ struct SubscriberStatus {
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string cadence_refusal;              // why the sender does not follow ask_cadence(); or empty
-  std::string render_refusal;               // why the sender does not follow ask_render(); or empty
+  RenderRefusal render_refusal;             // the newest: why the sender does not follow ask_render()
   std::uint64_t render_refusals = 0;        // how often it said so in this session
   std::string input_refusal;                // why the source takes no send_input() at present; or empty
   std::string message_refusal;              // why the sender takes no send_message(); or empty
@@ -197,15 +197,16 @@ class Subscriber {
   /// What any viewer of this stream asked for, by its id: of the newest 16 that the sender has named. Any thread.
   [[nodiscard]] std::optional<RenderRequest> find_render(std::uint64_t id) const noexcept;
   /// Sends input to the stream's source, at once: without a detour over the subscriber's thread. Never waits. While the
-  /// sender does not read, events wait in an InputQueue. False: there is no session, the batch is not valid (see
-  /// read_input()), or events were dropped. A sender that takes none says why in the status, and does so again when
-  /// that changes: it may take input when another viewer has left. Any thread.
-  bool send_input(const InputBatch& batch) noexcept;
+  /// sender does not read, events wait in an InputQueue. `session_number`: of the session that the batch is for
+  /// (SubscriberStatus::session_number; 0: any). False: the session is another one, or there is none, the batch is not
+  /// valid (see read_input()), or events were dropped. A sender that takes none says why in the status, and does so
+  /// again when that changes: it may take input when another viewer has left. Any thread.
+  bool send_input(const InputBatch& batch, std::uint64_t session_number = 0) noexcept;
   /// Sends a JSON object of at most max_message_body_bytes to the sender's program. Never waits. False: there is no
-  /// session, this is no such object, or 256 messages wait already. Any thread.
+  /// session, this is no such object, or too many wait already (MessageQueue). Any thread.
   bool send_message(const std::string& json) noexcept;
-  /// The sender's oldest message, a JSON object on one line. Up to 256 wait; then the oldest are dropped. Their arrival
-  /// wakes as a frame's does, with takes_messages. Any thread.
+  /// The sender's oldest message, a JSON object on one line. They wait in a MessageQueue; without room the oldest are
+  /// dropped. Their arrival wakes as a frame's does, with takes_messages. Any thread.
   std::optional<std::string> take_message();
   /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;

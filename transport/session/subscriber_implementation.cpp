@@ -123,8 +123,7 @@ bool Subscriber::Implementation::run_one_session() noexcept {
 bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>& session) {
   try {
     preferences_.avoided_links = link_fallback_.avoided();
-    if (session = establish_session(); session) {
-      set_current_session(session);
+    if (session = establish_session(); session && set_current_session(session)) {
       serve(*session);
     }
     return false;
@@ -258,13 +257,18 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
   refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
-void Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
-  outbox_.begin(session);
+/// Returns false when the subscriber stops: close() has found no session that it could say bye to.
+bool Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
     const std::scoped_lock lock(mutex_);
+    if (stopping_) {
+      session->hang_up();
+      return false;
+    }
     status_.session_number = flows_.add(session);
+    outbox_.begin(session, status_.session_number);  // before the program learns of the session
     frames_before_session_ = flows_.frames_received();
     has_session_ = true;
     ++sessions_;
@@ -282,12 +286,13 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.input_refusal.clear();
     status_.message_refusal.clear();
     cadence_request_.reset();
-    status_.render_refusal.clear();
+    status_.render_refusal = {};
     status_.render_refusals = 0;
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
     too_late.swap(incoming_);
   }
+  return true;
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {

@@ -68,7 +68,7 @@ class Subscriber::Implementation {
   }
   AuthenticatedChannel await_incoming();
   void take_incoming(AuthenticatedChannel authenticated);
-  void set_current_session(const std::shared_ptr<ViewerSession>& session);
+  [[nodiscard]] bool set_current_session(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
   /// The epoch of the session that is served, as the program was told.
   struct ServedEpoch {

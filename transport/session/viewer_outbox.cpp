@@ -10,9 +10,10 @@
 
 namespace framewire {
 
-void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session) {
+void ViewerOutbox::begin(const std::shared_ptr<ViewerSession>& session, std::uint64_t session_number) {
   const std::scoped_lock lock(mutex_);
   session_ = session;
+  session_number_ = session_number;
   input_ = {};
   messages_.clear();
   render_notes_ = FixedQueue<RenderNote>(max_renders);
@@ -24,13 +25,14 @@ std::shared_ptr<ViewerSession> ViewerOutbox::open_session() const noexcept {
   return session && !session->has_bye() ? session : nullptr;
 }
 
-bool ViewerOutbox::send_input(const InputBatch& batch) noexcept {
+bool ViewerOutbox::send_input(const InputBatch& batch, std::uint64_t session_number) noexcept {
   try {
     // The reader at the other end would end the session for a batch that this one refuses.
     const InputBatch checked = read_input(to_json(batch));
     const std::scoped_lock lock(mutex_);
     const auto session = open_session();
-    if (!session) {
+    // A press for an earlier session would stay down in this one.
+    if (!session || (session_number != 0 && session_number != session_number_)) {
       return false;
     }
     const bool is_whole = input_.push(checked) == 0;
@@ -44,12 +46,12 @@ bool ViewerOutbox::send_input(const InputBatch& batch) noexcept {
 bool ViewerOutbox::send_message(const std::string& json) noexcept {
   try {
     auto body = checked_body(json);
+    const std::size_t bytes = body ? body->size() : 0;
     const std::scoped_lock lock(mutex_);
     const auto session = open_session();
-    if (!body || !session || messages_.size() == max_waiting_messages) {
+    if (!body || !session || !messages_.push(std::move(*body), bytes)) {
       return false;
     }
-    messages_.push_back(std::move(*body));
     write_waiting(*session);
     return true;
   } catch (const std::exception&) {
@@ -133,18 +135,14 @@ void ViewerOutbox::write_waiting(ViewerSession& session) {
     session.post(input_message(*input_.take()));
   }
   while (!session.has_backlog() && !messages_.empty()) {
-    session.post(program_message(messages_.front()));
-    messages_.pop_front();
+    session.post(program_message(messages_.pop()));
   }
 }
 
 void ViewerOutbox::add_incoming(std::string body) {
+  const std::size_t bytes = body.size();
   const std::scoped_lock lock(mutex_);
-  if (incoming_.size() == max_waiting_messages) {
-    incoming_.pop_front();
-    ++messages_dropped_;
-  }
-  incoming_.push_back(std::move(body));
+  messages_dropped_ += incoming_.push_over_oldest(std::move(body), bytes);
 }
 
 std::optional<std::string> ViewerOutbox::take_incoming() {
@@ -152,9 +150,7 @@ std::optional<std::string> ViewerOutbox::take_incoming() {
   if (incoming_.empty()) {
     return std::nullopt;
   }
-  std::string body = std::move(incoming_.front());
-  incoming_.pop_front();
-  return body;
+  return incoming_.pop();
 }
 
 std::uint64_t ViewerOutbox::messages_dropped() const {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "frame/camera.hpp"
 #include "input/events.hpp"
 #include "input/input_queue.hpp"
+#include "transport/message_queue.hpp"
 
 namespace framewire {
 
@@ -23,12 +23,10 @@ class ViewerSession;
 /// What the channel does not take waits here, bounded, for flush(). Between sessions there is nothing. Any thread.
 class ViewerOutbox {
  public:
-  static constexpr std::size_t max_waiting_messages = 256;
-
-  /// A session begins: what waited for an earlier one is dropped.
-  void begin(const std::shared_ptr<ViewerSession>& session);
+  /// A session begins, with its SubscriberStatus::session_number: what waited for an earlier one is dropped.
+  void begin(const std::shared_ptr<ViewerSession>& session, std::uint64_t session_number);
   /// As Subscriber::send_input() and send_message().
-  bool send_input(const InputBatch& batch) noexcept;
+  bool send_input(const InputBatch& batch, std::uint64_t session_number) noexcept;
   bool send_message(const std::string& json) noexcept;
   void ask_render(const RenderRequest& request) noexcept;
   void revoke_render(std::uint64_t id) noexcept;
@@ -60,11 +58,12 @@ class ViewerOutbox {
 
   mutable std::mutex mutex_;
   std::weak_ptr<ViewerSession> session_;
+  std::uint64_t session_number_ = 0;
   InputQueue input_;
-  std::deque<std::string> messages_;
+  MessageQueue<std::string> messages_;
   FixedQueue<RenderNote> render_notes_{max_renders};
   FixedQueue<RenderRequest> renders_{max_renders};  // that the sender has named
-  std::deque<std::string> incoming_;
+  MessageQueue<std::string> incoming_;
   std::uint64_t messages_dropped_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "frame/camera.hpp"
+#include "transport/render_requests.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/messages.hpp"
 
@@ -104,7 +105,7 @@ class ViewerSession {
   [[nodiscard]] const std::string& cadence_refusal() const noexcept { return cadence_refusal_; }
 
   /// Why the sender does not render what was asked for, and how often it said so.
-  [[nodiscard]] const std::string& render_refusal() const noexcept { return render_refusal_; }
+  [[nodiscard]] const RenderRefusal& render_refusal() const noexcept { return render_refusal_; }
   [[nodiscard]] std::uint64_t render_refusals() const noexcept { return render_refusals_; }
   /// Queues a message without waiting, on any thread. Throws Error when the connection is gone.
   void post(const nlohmann::json& message) { authenticated_.channel->post(message); }
@@ -153,7 +154,7 @@ class ViewerSession {
   Delivery delivery_ = Delivery::latest;
   std::string source_file_;
   std::string cadence_refusal_;
-  std::string render_refusal_;
+  RenderRefusal render_refusal_;
   std::uint64_t render_refusals_ = 0;
   std::string input_refusal_;
   std::string message_refusal_;

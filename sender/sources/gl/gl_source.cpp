@@ -126,19 +126,31 @@ void GlSource::run(Stream& stream) {
 bool GlSource::draw_next(Stream& stream) {
   if (stream.renders().is_driven()) {
     const std::optional<RenderRequest> request = await_request(stream);
-    return request ? draw(stream, request) : !stream.is_stopping();
+    if (!request) {
+      return !stream.is_stopping();
+    }
+    const std::int64_t period_ns = std::llround(1e9 / frames_per_s_);
+    request_due_ns_ = std::max(request_due_ns_ + period_ns, monotonic_ns());
+    return draw(stream, request);
   }
   return await_tick(stream) && draw(stream, std::nullopt);
 }
 
-/// Frames that are finished are published before it waits.
+/// Frames that are finished are published before it waits. A viewer with a faster screen gets no more than --fps; one
+/// frame may be early.
 std::optional<RenderRequest> GlSource::await_request(Stream& stream) {
-  if (const auto request = stream.renders().next(0)) {
+  if (realtime_ && request_due_ns_ > monotonic_ns()) {
+    publish_until(stream, 0, request_due_ns_);
+    if (!stream.sleep_until(request_due_ns_)) {
+      return std::nullopt;
+    }
+  }
+  if (const auto request = stream.next_render(0)) {
     return request;
   }
   constexpr std::int64_t longest_wait_ns = 100 * ns_per_ms;  // then it looks whether the stream goes on
   publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
-  return stream.renders().next(monotonic_ns() + longest_wait_ns);
+  return stream.next_render(monotonic_ns() + longest_wait_ns);
 }
 
 bool GlSource::await_tick(Stream& stream) {

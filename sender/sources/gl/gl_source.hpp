@@ -70,6 +70,7 @@ class GlSource final : public Source {
 
   std::optional<TickClock> clock_;  // set when the first viewer comes
   std::int64_t tick_ = -1;
+  std::int64_t request_due_ns_ = 0;             // the next one may be drawn
   std::unique_ptr<SourceInbox::Reader> input_;  // until run() returns
   std::optional<SceneMouse> mouse_;
   std::array<std::optional<InFlight>, 2> in_flight_;  // oldest first
