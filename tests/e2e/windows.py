@@ -14,8 +14,13 @@ SCREEN = (1280, 800)
 class OnADisplay(harness.EndToEnd):
     def setUp(self):
         super().setUp()
-        for tool in ("Xvfb", "xdotool", "ffmpeg"):
+        for tool in ("xdotool", "ffmpeg"):
             harness.require_tool(tool)
+        self.display = self.start_server()
+
+    def start_server(self) -> str:
+        """Starts self.server, which ends with the test; returns the display's name."""
+        harness.require_tool("Xvfb")
         reads, writes = os.pipe()
         screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"],
@@ -24,8 +29,9 @@ class OnADisplay(harness.EndToEnd):
         self.addCleanup(self.server.terminate)
         os.close(writes)
         with os.fdopen(reads) as number:
-            self.display = ":" + number.readline().strip()
-        self.assertNotEqual(self.display, ":", "Xvfb did not start")
+            display = ":" + number.readline().strip()
+        self.assertNotEqual(display, ":", "Xvfb did not start")
+        return display
 
     def with_display(self) -> dict:
         # Display libraries that are unloaded again leak a few strings, which LeakSanitizer cannot tell from ours.

@@ -1,0 +1,70 @@
+"""The viewer's window on the X server of a Wayland compositor (Xwayland under weston), as many desktops have it.
+
+A compositor without a screen has no keyboard either, so no keys are pressed here.
+"""
+import subprocess
+
+import harness
+import pictures
+from windows import SCREEN, OnADisplay
+
+SIZE = (640, 360)
+
+
+class Xwayland(OnADisplay):
+    def start_server(self) -> str:
+        """weston without a screen. It starts Xwayland when the first program connects to the display."""
+        for tool in ("weston", "Xwayland"):
+            harness.require_tool(tool)
+        folder = self.file("run")  # only its owner may read it, or weston refuses it
+        folder.mkdir(mode=0o700)
+        log = self.file("weston.log")
+        kept = {name: value for name, value in self.environment().items() if name != "LD_LIBRARY_PATH"}
+        with log.open("wb") as output:
+            self.server = subprocess.Popen(
+                ["weston", "--backend=headless-backend.so", "--xwayland", "--no-config", "--idle-time=0",
+                 f"--width={SCREEN[0]}", f"--height={SCREEN[1]}", "--socket=framewire"],
+                env=kept | {"XDG_RUNTIME_DIR": str(folder)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.terminate)
+        wanted = "xserver listening on display "
+
+        def display() -> str:
+            self.assertIsNone(self.server.poll(), log.read_text(errors="replace"))
+            return next((line.rpartition(wanted)[2] for line in log.read_text(errors="replace").splitlines()
+                         if wanted in line), "")
+
+        return harness.wait_until(display, "weston's X display")
+
+    def screen(self) -> pictures.Picture:
+        """A picture of the window: the root window of such a server has no content."""
+        saved = self.file("window.rgb")
+        saved.unlink(missing_ok=True)
+        self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size",
+                  f"{SIZE[0]}x{SIZE[1]}", "-window_id", self.window, "-i", self.display, "-frames:v", "1",
+                  "-f", "rawvideo", "-pix_fmt", "rgb24", saved)
+        pixels = saved.read_bytes() if saved.exists() else b""
+        return pictures.Picture(*SIZE, 3, pixels or bytes(SIZE[0] * SIZE[1] * 3))
+
+    def end(self, sender: harness.Program, viewer: harness.Program):
+        self.ends(viewer)
+        sender.interrupt()
+        self.ends(sender)
+        self.assertGreater(self.checked_stats(sender, viewer)[1]["frames_shown"], 0)
+
+    def test_it_shows_the_picture_until_the_window_is_closed(self):
+        sender, viewer = self.start_bars("--screenshot", self.file("shot.png"))
+        harness.wait_until(self.has_bars, "the bars in the window")
+        self.close_as_a_window_manager_does()
+        self.end(sender, viewer)
+        self.assertRegex(self.stats(viewer)["surface"], r"window 640x360")
+        self.assertTrue(self.has_bars(pictures.read_png(self.file("shot.png"))), "the screenshot has them, too")
+
+    def test_ctrl_c_ends_it(self):
+        sender, viewer = self.start_bars()
+        viewer.interrupt()
+        self.end(sender, viewer)
+
+
+if __name__ == "__main__":
+    harness.main()
