@@ -54,8 +54,8 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
       clock_(clock),
       log_(log, peer_text_, shows_name),
       listeners_(std::move(listeners)),
-      recorder_(options.output.is_of_stream() ? options.output.file : std::nullopt, clock, log_, interruption, statistics_,
-                listeners_.on_end),
+      recorder_(options.output.is_of_stream() ? options.output.file : std::nullopt, clock, log_, interruption,
+                statistics_, listeners_.on_end),
       subscriber_(stopped_by(interruption, std::move(source.subscriber)), log_),
       queue_(statistics_, frame_selection(options, options.session.delivery),
              {.on_frame = listeners_.on_news, .on_room = [this] { room_.wake(); }, .on_done = listeners_.on_end}) {
