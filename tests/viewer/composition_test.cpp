@@ -112,8 +112,8 @@ class KeptPictures : public CompositionTest {
     composition_.pictures()->copy_to(copy, {0, 0, 640, 360});
     std::set<int> values;
     const Image picture = read_image(copy);
-    for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
-      values.insert(std::to_integer<int>(picture.pixels[i]));
+    for (const std::byte value : picture.pixels) {
+      values.insert(std::to_integer<int>(value));
     }
     return values;
   }
