@@ -18,6 +18,8 @@ constexpr std::int64_t camera_poll_ns = 4 * ns_per_ms;
 constexpr std::int64_t longest_camera_wait_ns = ns_per_s;
 
 constexpr std::int64_t pause_between_attempts_ns = ns_per_s;
+/// The others are ahead of a stream that has just come: that is no fault.
+constexpr std::int64_t time_to_begin_ns = 5 * ns_per_s;
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -66,7 +68,7 @@ void DepthView::release_cameras(Streams streams) noexcept {
 }
 
 void DepthView::follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns) {
-  follow_members(streams);
+  follow_members(streams, now_ns);
   follow_deliveries(now_ns);
   follow_refusals(now_ns);
   asks_ = asks;
@@ -93,7 +95,7 @@ std::int64_t DepthView::due_ns() const noexcept {
 
 /// A stream that comes is asked for the next frame, and awaited when it has delivered one: what is on its way becomes
 /// complete without it. One that goes is not waited for any more.
-void DepthView::follow_members(Streams streams) {
+void DepthView::follow_members(Streams streams, std::int64_t now_ns) {
   choose_size(streams);
   std::vector<Member> now;
   for (const auto& stream : streams) {
@@ -108,15 +110,18 @@ void DepthView::follow_members(Streams streams) {
       if (before != members_.end() && before->stream != nullptr) {
         now.push_back(std::move(*before));
         fault = now.back().defect;
+        if (fault.empty() && awaited_.is_behind(stream.get()) && now_ns - now.back().joined_ns >= time_to_begin_ns) {
+          fault = "it does not deliver what the others do; is its sender stopped, or slow?";
+        }
       } else {
         awaited_.add(stream.get());
-        now.push_back({.stream = stream.get(), .session = status.session_number, .refusals = status.render_refusals});
+        now.push_back({.stream = stream.get(),
+                       .session = status.session_number,
+                       .joined_ns = now_ns,
+                       .refusals = status.render_refusals});
       }
     } else if (before != members_.end() && before->stream != nullptr) {
       leave(*before);
-    }
-    if (fault.empty() && awaited_.is_behind(stream.get())) {
-      fault = "it does not deliver what the others do; is its sender stopped, or slow?";
     }
     stream->set_misfit(fault);
   }

@@ -70,6 +70,7 @@ class DepthView {
   struct Member {
     ShownStream* stream = nullptr;
     std::uint64_t session = 0;
+    std::int64_t joined_ns = 0;
     std::uint64_t refusals = 0;  // that were seen
     std::uint64_t asked = 0;     // the newest request
     std::int64_t asked_ns = 0;   // when
@@ -78,7 +79,7 @@ class DepthView {
     std::string defect{};        // why it delivers nothing in this session; or empty
   };
 
-  void follow_members(Streams streams);
+  void follow_members(Streams streams, std::int64_t now_ns);
   void leave(Member& member);
   void choose_size(Streams streams);
   [[nodiscard]] std::string misfit(const ShownStream& stream, std::size_t members) const;
