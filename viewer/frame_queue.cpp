@@ -44,6 +44,25 @@ class Superseded {
   std::size_t count_ = 0;
 };
 
+void drop_all(FrameSelector<ReceivedFrame>& selector, Superseded& superseded) noexcept {
+  while (selector.has_frame()) {
+    superseded.add(std::move(*selector.pop()));
+  }
+}
+
+/// The oldest is asked about first. The others stay in their order.
+template <typename IsDropped>
+void drop_if(FrameSelector<ReceivedFrame>& selector, IsDropped&& is_dropped, Superseded& superseded) noexcept {
+  for (std::size_t left = selector.size(); left > 0; --left) {
+    ReceivedFrame frame = std::move(*selector.pop());
+    if (is_dropped(frame.header())) {
+      superseded.add(std::move(frame));
+    } else {
+      selector.put_back(std::move(frame));
+    }
+  }
+}
+
 }  // namespace
 
 void check_unseen(const ReceivedFrame& frame, Statistics& statistics) noexcept {
@@ -76,8 +95,8 @@ void FrameQueue::show_by_tag(bool is_wanted) noexcept {
     }
     chosen_tag_.reset();
     selector_.set_rule(is_wanted ? FrameSelection::tagged : rule_);
-    while (is_wanted && selector_.has_frame()) {
-      superseded.add(std::move(*selector_.pop()));
+    if (is_wanted) {
+      drop_all(selector_, superseded);
     }
   }
   superseded.release(statistics_);
@@ -105,12 +124,18 @@ void FrameQueue::push(ReceivedFrame frame) {
     const std::scoped_lock lock(mutex_);
     slices_.clear();  // of this frame, which has all of them, or of one that never became complete
     pace(frame);
-    while (is_drawing_blocked_ && selector_.has_frame()) {
-      superseded.add(std::move(*selector_.pop()));
+    if (is_drawing_blocked_) {
+      drop_all(selector_, superseded);
     }
-    if (is_by_tag()) {
-      push_tagged(std::move(frame), [&](ReceivedFrame&& dropped) { superseded.add(std::move(dropped)); });
+    if (is_by_tag() && frame.header().user_tag == 0) {
+      superseded.add(std::move(frame));
     } else {
+      if (std::size_t too_many = is_by_tag() ? count_too_many() : 0; too_many > 0) {
+        drop_if(
+            selector_,
+            [&](const FrameHeader& header) { return header.user_tag != chosen_tag_ && too_many > 0 && too_many-- > 0; },
+            superseded);
+      }
       selector_.push(std::move(frame), [&](ReceivedFrame&& older) { superseded.add(std::move(older)); });
     }
   }
@@ -118,18 +143,12 @@ void FrameQueue::push(ReceivedFrame frame) {
   superseded.release(statistics_);
 }
 
-/// As many wait as the ring has slots for, but for the one that is drawn: that is also the one that is chosen.
-template <typename OnDropped>
-void FrameQueue::push_tagged(ReceivedFrame frame, OnDropped&& on_dropped) {
-  if (frame.header().user_tag == 0) {
-    return on_dropped(std::move(frame));
-  }
+/// Under `tagged`, before another frame comes. As many wait as the ring has slots for, but for the one that is drawn:
+/// that is also the one that is chosen.
+std::size_t FrameQueue::count_too_many() const noexcept {
   const std::size_t others = selector_.size() - (count_chosen() > 0 ? 1 : 0);
   const std::size_t most = std::min(selector_.allowed(), FrameSelector<ReceivedFrame>::most_waiting - 1);
-  std::size_t excess = others < most ? 0 : others + 1 - most;
-  drop_if([&](const FrameHeader& header) { return header.user_tag != chosen_tag_ && excess > 0 && excess-- > 0; },
-          on_dropped);
-  selector_.push(std::move(frame), on_dropped);
+  return others < most ? 0 : others + 1 - most;
 }
 
 /// Presentation times begin anew with a session or a format.
@@ -213,8 +232,8 @@ void FrameQueue::close() {
   {
     const std::scoped_lock lock(mutex_);
     was_closed = std::exchange(is_closed_, true);
-    while (is_by_tag() && selector_.has_frame()) {
-      superseded.add(std::move(*selector_.pop()));
+    if (is_by_tag()) {
+      drop_all(selector_, superseded);
     }
   }
   superseded.release(statistics_);
@@ -271,24 +290,11 @@ void FrameQueue::give_up(std::uint64_t tag) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (is_by_tag()) {
-      drop_if([tag](const FrameHeader& header) { return header.user_tag == tag; },
-              [&](ReceivedFrame&& frame) { superseded.add(std::move(frame)); });
+      drop_if(
+          selector_, [tag](const FrameHeader& header) { return header.user_tag == tag; }, superseded);
     }
   }
   superseded.release(statistics_);
-}
-
-/// Of the frames that wait, the oldest first. The others stay in their order.
-template <typename IsDropped, typename OnDropped>
-void FrameQueue::drop_if(IsDropped&& is_dropped, OnDropped&& on_dropped) noexcept {
-  for (std::size_t left = selector_.size(); left > 0; --left) {
-    ReceivedFrame frame = std::move(*selector_.pop());
-    if (is_dropped(frame.header())) {
-      on_dropped(std::move(frame));
-    } else {
-      selector_.put_back(std::move(frame));
-    }
-  }
 }
 
 /// The frame whose tag is chosen, and those before it; 0: it is not there.

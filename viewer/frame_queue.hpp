@@ -126,14 +126,11 @@ class FrameQueue {
 
  private:
   void pace(const ReceivedFrame& frame) noexcept;
-  template <typename OnDropped>
-  void push_tagged(ReceivedFrame frame, OnDropped&& on_dropped);
   [[nodiscard]] std::int64_t presentation_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] std::int64_t paced_due_ns(const ReceivedFrame& frame) const noexcept;
   [[nodiscard]] bool is_by_tag() const noexcept { return selector_.rule() == FrameSelection::tagged; }
   [[nodiscard]] std::size_t count_chosen() const noexcept;
-  template <typename IsDropped, typename OnDropped>
-  void drop_if(IsDropped&& is_dropped, OnDropped&& on_dropped) noexcept;
+  [[nodiscard]] std::size_t count_too_many() const noexcept;
   [[nodiscard]] std::size_t count_due(std::int64_t now_ns) const noexcept;
   [[nodiscard]] bool is_done_locked() const noexcept { return is_closed_ && !is_in_hand_ && !selector_.has_frame(); }
 

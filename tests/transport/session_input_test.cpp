@@ -239,6 +239,19 @@ TEST_F(SessionInput, MessagesGoBothWays) {
   }
 }
 
+/// Takes all messages: so many come.
+std::string last_of(Subscriber& subscriber, std::uint64_t count) {
+  std::uint64_t taken = 0;
+  std::string last;
+  EXPECT_TRUE(eventually([&] {
+    for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
+      last = *body;
+    }
+    return taken == count;
+  }));
+  return last;
+}
+
 TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
   Subscriber subscriber(dialling(), log_);
   ASSERT_TRUE(take_frame(subscriber));
@@ -248,15 +261,8 @@ TEST_F(SessionInput, MessagesThatAViewerDoesNotTakeAreDroppedFromTheOldest) {
   }
   const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
   EXPECT_TRUE(eventually([&] { return dropped() == more; })) << "at either end";
-  std::uint64_t taken = 0;
-  std::string last;
-  EXPECT_TRUE(eventually([&] {
-    for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
-      last = *body;
-    }
-    return taken == max_waiting_messages;
-  }));
-  EXPECT_EQ(last, "{\"n\":" + std::to_string(max_waiting_messages + more - 1) + "}");
+  EXPECT_EQ(last_of(subscriber, max_waiting_messages),
+            "{\"n\":" + std::to_string(max_waiting_messages + more - 1) + "}");
 }
 
 TEST_F(SessionInput, LongMessagesThatAViewerDoesNotTakeAreBoundedInBytes) {
@@ -273,15 +279,7 @@ TEST_F(SessionInput, LongMessagesThatAViewerDoesNotTakeAreBoundedInBytes) {
   }
   const auto dropped = [&] { return subscriber.counts().messages_dropped + stream_.inbox().counts().messages_dropped; };
   EXPECT_TRUE(eventually([&] { return dropped() == more; })) << "at either end";
-  std::uint64_t taken = 0;
-  std::string last;
-  EXPECT_TRUE(eventually([&] {
-    for (auto body = subscriber.take_message(); body; body = subscriber.take_message(), ++taken) {
-      last = *body;
-    }
-    return taken == fit;
-  }));
-  EXPECT_EQ(last, message(fit + more - 1));
+  EXPECT_EQ(last_of(subscriber, fit), message(fit + more - 1));
 }
 
 /// A viewer that is no framewire of ours.
