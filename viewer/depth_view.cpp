@@ -296,7 +296,6 @@ void DepthView::ask(std::int64_t period_ns, std::int64_t now_ns) {
     has_asked_ = true;
   }
   const std::size_t outstanding = sets_.outstanding();
-  told_due_ns_ = outstanding == 0 ? INT64_MAX : now_ns + pause_between_attempts_ns;
   for (Member& member : members_) {
     if (!member.defect.empty() || outstanding == 0) {
       continue;
@@ -308,6 +307,7 @@ void DepthView::ask(std::int64_t period_ns, std::int64_t now_ns) {
     } else if (member.asked_ns == 0 || now_ns - member.asked_ns >= pause_between_attempts_ns) {
       ask_member(member, sets_.outstanding(outstanding - 1), now_ns);
     }
+    told_due_ns_ = std::min(told_due_ns_, member.told_ns + pause_between_attempts_ns);
   }
 }
 
