@@ -1,8 +1,10 @@
 #include "transport/session/render_messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "transport/session/message_fields.hpp"
 #include "transport/session/messages.hpp"
@@ -16,6 +18,14 @@ using message_fields::wrong_field;
 using nlohmann::json;
 
 namespace {
+
+struct ReasonName {
+  RenderRefusal::Reason reason{};
+  std::string_view text;
+};
+constexpr std::array<ReasonName, 3> reason_names{{{RenderRefusal::Reason::owned, "owned"},
+                                                  {RenderRefusal::Reason::busy, "busy"},
+                                                  {RenderRefusal::Reason::unsupported, "unsupported"}}};
 
 json render_message(const char* type, const RenderRequest& request) {
   return {{"type", type},
@@ -73,21 +83,16 @@ json release_camera() {
 }
 
 json no_render(const RenderRefusal& refusal) {
-  const char* reason = "busy";
-  if (refusal.reason != RenderRefusal::Reason::busy) {
-    reason = refusal.reason == RenderRefusal::Reason::owned ? "owned" : "unsupported";
-  }
-  return {{"type", "no_render"}, {"id", refusal.id}, {"reason", reason}, {"text", refusal.text}};
+  const auto* const name = std::ranges::find(reason_names, refusal.reason, &ReasonName::reason);
+  return {{"type", "no_render"}, {"id", refusal.id}, {"reason", name->text}, {"text", refusal.text}};
 }
 
 RenderRefusal read_no_render(const json& message) {
   expect_type(message, "no_render");
   RenderRefusal refusal{.id = number_field<std::uint64_t>(message, "id"), .text = reason_field(message, "text")};
-  const std::string reason = reason_field(message, "reason");
-  if (reason == "owned") {
-    refusal.reason = RenderRefusal::Reason::owned;
-  } else if (reason == "unsupported") {
-    refusal.reason = RenderRefusal::Reason::unsupported;
+  const auto* const name = std::ranges::find(reason_names, reason_field(message, "reason"), &ReasonName::text);
+  if (name != reason_names.end()) {
+    refusal.reason = name->reason;
   }
   return refusal;
 }
