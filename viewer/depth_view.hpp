@@ -43,9 +43,13 @@ class DepthView {
   /// From where the next frames are rendered.
   void set_camera(const Camera& camera) noexcept { camera_ = camera; }
 
-  /// Chooses the frames to show, if a set is complete. Asks for others, one in each `period_ns`, if `asks`; else
-  /// releases the cameras.
-  void follow(Streams streams, bool asks, std::int64_t period_ns, std::int64_t now_ns);
+  /// What to do in follow().
+  struct Wishes {
+    bool asks = true;     // for frames; else the cameras are released
+    bool chooses = true;  // frames to show; else the picture stays
+  };
+  /// Chooses the frames to show, if a set is complete. Asks for others, one in each `period_ns`.
+  void follow(Streams streams, const Wishes& wishes, std::int64_t period_ns, std::int64_t now_ns);
   /// When follow() has something to do, if no frame comes before.
   [[nodiscard]] std::int64_t due_ns() const noexcept;
 

@@ -101,7 +101,8 @@ void Drawing::draw() {
   follow_facts();
   if (depth_) {
     const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
-    depth_->follow(streams_, !draws_nothing(), period_ns, clock_.now_ns());
+    const bool has_all = options_.most_sets != 0 && set_counts()->shown >= options_.most_sets;
+    depth_->follow(streams_, {.asks = !draws_nothing() && !has_all, .chooses = !has_all}, period_ns, clock_.now_ns());
   }
   const bool has_shown = show_frames();
   for (const auto& stream : streams_) {

@@ -16,6 +16,7 @@ struct DrawingOptions {
   bool asks_cadence = false;                // tell the senders when to render
   bool tells_places = false;                // Drawing::seen()
   bool verify = false;                      // check that no frame changes while it is held
+  std::uint64_t most_sets = 0;              // of Layout::depth that are shown; 0: no limit
   std::int64_t first_draw_delay_ns = 0;     // of the first picture without a frame
   Recorder* recorder = nullptr;             // records the pictures; outlives the drawing; null: they are not recorded
   std::optional<Rational> recorded_rate{};  // of the recording; none: it follows from the streams

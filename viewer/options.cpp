@@ -451,6 +451,9 @@ ViewerOptions read(const RawOptions& raw) {
   options.common = parse_run_options(raw.common);
   read_session(raw, options.session);
   read_scene_options(raw, options);
+  if (options.scene.layout == Layout::depth) {
+    options.most_sets = std::exchange(options.common.max_frames, 0);
+  }
   options.ssh = parse_ssh_options(raw.ssh, options.sources, options.scene_file.has_value());
   options.wait = wait_mode_of(raw.common);
   read_surface(raw, options);

@@ -26,7 +26,8 @@ struct LayersOver {
 };
 
 struct ViewerOptions {
-  CommonOptions common;       // --frames counts received frames of each stream; --duration starts with the program
+  CommonOptions common;       // --frames counts received frames of each stream, or most_sets takes its place;
+                              // --duration starts with the program
   SshOptions ssh;             // of sources that begin with ssh://
   SubscriberOptions session;  // of every stream, without its sender
   std::vector<ViewedSource> sources;  // of the scene's layers, in their order
@@ -51,6 +52,7 @@ struct ViewerOptions {
   bool is_low_latency = false;              // frames are shown at once, without vsync
   std::optional<double> refresh_hz;         // of the headless picture; empty: frames are shown as they come
   bool verify = false;
+  std::uint64_t most_sets = 0;  // --frames of Layout::depth: how many sets of frames are shown; 0: no limit
 };
 
 /// Reads the command line. Nothing after --help or --version, which it prints on stdout. Throws Error (usage) that

@@ -65,6 +65,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                                    .asks_cadence = options_.asks_cadence,
                                    .tells_places = options_.input.has_value(),
                                    .verify = options_.verify,
+                                   .most_sets = options_.most_sets,
                                    .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,
                                    .recorder = recorder_ ? &*recorder_ : nullptr,
                                    .recorded_rate = options_.output.rate},
@@ -130,7 +131,12 @@ bool Program::is_over() const {
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
   return ending_ || interruption_.is_requested() || has_lasted || is_unread() || is_stuck_at_last_frame() ||
-         std::ranges::all_of(streams_, [this](const auto& stream) { return is_over(*stream); });
+         has_all_sets() || std::ranges::all_of(streams_, [this](const auto& stream) { return is_over(*stream); });
+}
+
+bool Program::has_all_sets() const {
+  const auto sets = renderer_->set_counts();
+  return options_.most_sets != 0 && sets && sets->shown >= options_.most_sets;
 }
 
 bool Program::is_over(const ViewedStream& stream) const {
@@ -168,7 +174,7 @@ std::int64_t Program::deadline_ns() const noexcept {
 }
 
 void Program::require_senders() const {
-  if (ending_ || interruption_.is_requested() || is_unread()) {
+  if (ending_ || interruption_.is_requested() || is_unread() || has_all_sets()) {
     return;
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) {

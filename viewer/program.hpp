@@ -80,6 +80,7 @@ class Program {
   void save_screenshot();
   void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool has_all_sets() const;
   [[nodiscard]] bool is_over(const ViewedStream& stream) const;
   [[nodiscard]] bool is_unread() const noexcept;
   [[nodiscard]] bool have_all_ended() const noexcept;

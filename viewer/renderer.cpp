@@ -210,8 +210,13 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   quality_ = drawing.quality();
   refresh_period_ns_ = drawing.refresh_period_ns();
   if (const auto counts = drawing.set_counts()) {
-    const std::scoped_lock lock(mutex_);
-    set_counts_ = counts;
+    {
+      const std::scoped_lock lock(mutex_);
+      set_counts_ = counts;
+    }
+    if (options_.most_sets != 0 && counts->shown >= options_.most_sets) {
+      on_news_();
+    }
   }
   publish_seen(drawing.seen());
   if (const std::vector<std::string> warnings = drawing.take_warnings(); !warnings.empty()) {

@@ -117,6 +117,18 @@ class DepthTest(harness.EndToEnd):
 
 
 class Depth(DepthTest):
+    def test_frames_counts_merged_pictures(self):
+        """Also if a sender's own frames, which nobody asked for, came before, and if one never sends any."""
+        senders = [self.send_part(part) for part in "12"]
+        for is_paused in (False, True):
+            with self.subTest(is_paused=is_paused):
+                if is_paused:
+                    senders[1].pause()
+                viewer = self.merge(*(sender.address for sender in senders), "--frames", "10")
+                self.ends(viewer)
+                self.assertEqual(self.sets(viewer)[0], 10)
+        senders[1].go_on()
+
     def test_the_picture_is_that_of_one_sender_of_all_parts(self):
         whole = self.whole()
         for link in ("local", "tcp"):

@@ -43,6 +43,10 @@ class SshTest(harness.EndToEnd):
     def wait_no_sender(self, seconds: float = harness.WATCHDOG_S):
         harness.wait_until(lambda: not self.senders(), "the senders to end", seconds)
 
+    def wait_no_family(self, viewer: harness.Program):
+        """Until nothing of a viewer that was killed is left: its ssh, and that ssh's own ssh to a jump host."""
+        harness.wait_until(lambda: not viewer.family(), "the viewer's ssh to end")
+
     def wait_frames(self, viewer: harness.Program, after: int = 0):
         """Until a session has begun; the viewer is verbose."""
         viewer.wait_line("the stream's pictures", after=after)
@@ -143,6 +147,7 @@ class ViewSsh(SshTest):
         self.wait_sender()
         viewer.kill()
         self.wait_no_sender()
+        self.wait_no_family(viewer)
 
     def test_kill_9_of_the_viewer_behind_a_jump_host(self):
         viewer = self.view_by_ssh(PATTERN, "-o", "ProxyJump=host2", "--verbose")
@@ -150,6 +155,7 @@ class ViewSsh(SshTest):
         self.wait_sender()
         viewer.kill()
         self.wait_no_sender()
+        self.wait_no_family(viewer)
 
     def test_a_viewer_that_is_stopped(self):
         """Its ssh still answers. When it goes on it starts another sender."""

@@ -100,6 +100,15 @@ TEST(Options, DefaultToTheSenderOnThisMachine) {
   EXPECT_EQ(options.common.max_frames, 0U);
 }
 
+TEST(Options, CountPicturesInPlaceOfFramesWhereTheyAreMergedByDepth) {
+  const ViewerOptions merged = parse({"one", "two", "--layout", "depth", "--frames", "10"});
+  EXPECT_EQ(merged.common.max_frames, 0U);
+  EXPECT_EQ(merged.most_sets, 10U);
+  const ViewerOptions apart = parse({"one", "two", "--frames", "10"});
+  EXPECT_EQ(apart.common.max_frames, 10U);
+  EXPECT_EQ(apart.most_sets, 0U);
+}
+
 TEST(Options, TakeHostPortAndStream) {
   const ViewerOptions options = parse({"box:6000/camera"});
   EXPECT_EQ(options.sources.at(0).subscriber.endpoint.dial->host, "box");
