@@ -9,11 +9,14 @@
 
 namespace framewire {
 
-FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height) {
-  if (width == 0 || height == 0 || width > max_frame_side_pixels || height > max_frame_side_pixels) {
-    throw Error::failed("the frame size is " + std::to_string(width) + "x" + std::to_string(height) +
-                        "; each side can be 1 to 32768 pixels");
-  }
+namespace {
+
+bool is_possible(std::uint32_t width, std::uint32_t height) noexcept {
+  return width > 0 && height > 0 && width <= max_frame_side_pixels && height <= max_frame_side_pixels;
+}
+
+/// Of a possible size.
+FrameLayout pack(PixelFormat format, std::uint32_t width, std::uint32_t height) noexcept {
   const PixelFormatInfo& shape = info(format);
   FrameLayout layout{.format = format, .width = width, .height = height, .plane_count = shape.plane_count};
   for (std::uint32_t i = 0; i < shape.plane_count; ++i) {
@@ -22,6 +25,22 @@ FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t
     const std::uint32_t rows = ceil_rshift(height, plane.log2_height);
     layout.planes.at(i) = {layout.size_bytes, row_bytes, row_bytes, rows};
     layout.size_bytes += std::uint64_t{row_bytes} * rows;
+  }
+  return layout;
+}
+
+}  // namespace
+
+FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height) {
+  if (!is_possible(width, height)) {
+    throw Error::failed("the frame size is " + std::to_string(width) + "x" + std::to_string(height) +
+                        "; each side can be 1 to 32768 pixels");
+  }
+  const FrameLayout layout = pack(format, width, height);
+  if (layout.size_bytes > max_slot_bytes) {
+    throw Error::failed("a frame of " + std::to_string(width) + "x" + std::to_string(height) + " " +
+                        std::string(info(format).name) + " has " + std::to_string(layout.size_bytes) +
+                        " bytes; take a size of at most " + std::to_string(max_slot_bytes));
   }
   return layout;
 }
@@ -38,12 +57,11 @@ std::optional<std::string> validate_layout(const FrameLayout& layout, std::uint6
   if (layout.format == PixelFormat::bytes) {
     return std::nullopt;
   }
-  if (layout.width == 0 || layout.height == 0 || layout.width > max_frame_side_pixels ||
-      layout.height > max_frame_side_pixels) {
+  if (!is_possible(layout.width, layout.height)) {
     return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
            " pixels is not possible";
   }
-  const FrameLayout packed = packed_layout(layout.format, layout.width, layout.height);
+  const FrameLayout packed = pack(layout.format, layout.width, layout.height);
   if (layout.plane_count != packed.plane_count) {
     return "a frame of " + std::string(info(layout.format).name) + " has " + std::to_string(packed.plane_count) +
            " planes, not " + std::to_string(layout.plane_count);

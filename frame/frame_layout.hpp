@@ -35,7 +35,7 @@ struct FrameLayout {
 };
 
 /// The layout without padding, as rawvideo: pitch = row, planes one after another.
-/// Throws Error (failed) if a side is 0 or larger than 32768.
+/// Throws Error (failed) if a side is 0 or larger than 32768, or the frame larger than max_slot_bytes.
 FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height);
 
 /// The layout of `count` bytes of a byte stream.

@@ -51,6 +51,9 @@ TEST(PackedLayout, RefusesImpossibleSizes) {
   EXPECT_THROW(packed_layout(PixelFormat::rgba, 0, 5), Error);
   EXPECT_THROW(packed_layout(PixelFormat::rgba, 5, 0), Error);
   EXPECT_THROW(packed_layout(PixelFormat::rgba, 32769, 5), Error);
+  EXPECT_EQ(packed_layout(PixelFormat::rgba, 32768, 32768).size_bytes, max_slot_bytes);
+  EXPECT_EQ(packed_layout(PixelFormat::rgba_grayf32le, 32768, 16384).size_bytes, max_slot_bytes);
+  EXPECT_THROW(packed_layout(PixelFormat::rgba_grayf32le, 32768, 16385), Error);
 }
 
 TEST(LayoutFault, FindsPlanesThatLieWrong) {

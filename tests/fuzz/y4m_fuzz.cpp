@@ -43,7 +43,7 @@ void check_raw(std::uint32_t number, std::uint32_t width, std::uint32_t height) 
   require(pixel_format_from_name(info(*format).name) == *format, "a format is found by its name");
   succeeds([&] {
     const FrameLayout layout = packed_layout(*format, width, height);
-    require(layout.size_bytes <= max_slot_bytes || *format == PixelFormat::bytes, "a frame fits the largest slot");
+    require(layout.size_bytes <= max_slot_bytes, "a frame fits the largest slot");
     require(!validate_layout(layout, layout.size_bytes), "a packed layout is possible");
     require(layout.size_bytes == 0 || validate_layout(layout, layout.size_bytes - 1).has_value(),
             "it needs all of its bytes");
@@ -58,7 +58,8 @@ std::vector<std::string> seeds() {
           std::string(1, '\0') + "YUV4MPEG2 H2 W2 F0:0 Im Cmono",
           std::string(1, '\0') + "FRAME Ixyz",
           "\1" + bytes_of(std::uint32_t{1}) + bytes_of(std::uint32_t{640}) + bytes_of(std::uint32_t{480}),
-          "\1" + bytes_of(std::uint32_t{5}) + bytes_of(std::uint32_t{32768}) + bytes_of(std::uint32_t{32768})};
+          "\1" + bytes_of(std::uint32_t{5}) + bytes_of(std::uint32_t{32768}) + bytes_of(std::uint32_t{32768}),
+          "\1" + bytes_of(std::uint32_t{18}) + bytes_of(std::uint32_t{32768}) + bytes_of(std::uint32_t{32768})};
 }
 
 }  // namespace framewire::fuzz
