@@ -24,7 +24,9 @@ class Input(harness.EndToEnd):
         return file, writes
 
     def sender(self, *arguments, sources=("pattern",), pass_fds=(), **options):
-        sender = self.send_on(*sources, "--size", "64x36", "--insecure", *arguments, pass_fds=pass_fds, **options)
+        # A played viewer is silent for as long as its test takes.
+        sender = self.send_on(*sources, "--size", "64x36", "--insecure", "--timeout", f"{harness.WATCHDOG_S:.0f}s",
+                              *arguments, pass_fds=pass_fds, **options)
         for descriptor in pass_fds:
             os.close(descriptor)
         return sender
