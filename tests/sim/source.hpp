@@ -28,7 +28,7 @@
 
 namespace framewire::sim {
 
-/// A stream and the threads that fill it, until it has all frames or its last viewer has left.
+/// A stream and the threads that fill it, until it has all frames or the last viewer that keeps it going has left.
 class Source {
  public:
   Source(World& world, const Plan& plan, std::uint32_t number)

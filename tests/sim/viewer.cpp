@@ -46,10 +46,13 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
   if (plan.sender_dials || !plan.is_undisturbed() || plan.has_refused_viewers) {
     options_.retry_ns = (plan.is_interrupted ? 1 : 30) * ns_per_s;  // else a sender comes; the default is to wait
   }
-  source_.add_viewer();
+  if (keeps_stream_going()) {
+    source_.add_viewer();
+  }
 }
 
 void Viewer::join() {
+  is_joined_ = true;
   if (has_died_) {
     world_.continue_process(process_);
   }
@@ -70,6 +73,11 @@ void Viewer::ask_for_refusal() {
     options_.endpoint.one_time_key.reset();
     options_.endpoint.insecure = true;
   }
+}
+
+/// Under `every` a stream waits for those that are sent its frames.
+bool Viewer::keeps_stream_going() const {
+  return !pulls_ || plan_.delivery == Delivery::latest;
 }
 
 void Viewer::run() {
@@ -99,7 +107,9 @@ void Viewer::add_up(const SubscriberCounts& counts) {
 void Viewer::end() {
   if (ended_ns_ == INT64_MAX) {
     ended_ns_ = world_.now_ns();
-    source_.lose_viewer();
+    if (keeps_stream_going()) {
+      source_.lose_viewer();
+    }
   }
 }
 
@@ -242,7 +252,9 @@ void Viewer::die() {
   }
   has_died_ = true;
   end();
-  world_.stop_process(process_, INT64_MAX);
+  if (!is_joined_) {  // else nobody would continue it
+    world_.stop_process(process_, INT64_MAX);
+  }
 }
 
 void Viewer::sleep_up_to(std::int64_t limit_ns) {

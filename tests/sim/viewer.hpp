@@ -62,6 +62,7 @@ class Viewer {
   void ask_for_refusal();
   void run();
   void end();
+  [[nodiscard]] bool keeps_stream_going() const;
   Next watch(Subscriber& subscriber);
   Next take_frames(Subscriber& subscriber, Session& session);
   Next misbehave(Subscriber& subscriber, const Session& session);
@@ -103,6 +104,7 @@ class Viewer {
   const bool has_event_loop_;  // it sleeps on the subscriber's descriptor
   bool has_stopped_ = false;
   bool has_died_ = false;
+  bool is_joined_ = false;
   unsigned failures_ = 0;
   int process_ = 0;
   std::int64_t begun_ns_ = 0;
