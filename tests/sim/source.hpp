@@ -140,7 +140,8 @@ class Source {
       }
       write_test_lines(slot->bytes(), number);
       FrameInfo info{.pts_ns = pts_of(number), .user_tag = number, .has_test_pattern = true};
-      if (plan_.sends_files && !is_cut_ && stream_.supports_sendfile()) {
+      // supports_sendfile() may switch threads, and another one may cut the file: its length is looked at last.
+      if (plan_.sends_files && stream_.supports_sendfile() && !is_cut_) {
         info.file = move_to_file(slot->bytes());
       }
       if (plan_.files_are_cut && number > 5 && world_.chance(20)) {
