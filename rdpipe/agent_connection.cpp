@@ -35,7 +35,6 @@ AgentConnection::AgentConnection(const StagePlan& plan, const SshOptions& ssh)
                        descriptors, [] { return run_stage_agent(AgentPlace::here); }, false)
                  : ChildProcess::start(ssh_arguments(ssh, plan.stage.host, agent_flag), descriptors, false);
   lines_ = JsonLines(std::move(answers.reads), std::move(control_pipe.writes), true);
-  lines_.send(to_json(plan));
 }
 
 bool AgentConnection::take(const Json& message) {
@@ -45,7 +44,11 @@ bool AgentConnection::take(const Json& message) {
       throw Error::failed("framewire there is of version " + printable_in(message, "version") + ", and here of " +
                           FRAMEWIRE_VERSION + "; install the same one on both");
     }
+    const bool is_first = !facts_;
     facts_ = host_addresses_from(message);
+    if (is_first) {
+      begin();
+    }
   } else if (type == "command_ended") {
     outcome_ = {.ending = ChildExit{.status = static_cast<int>(number_in(message, "status", 255)),
                                     .signal = static_cast<int>(number_in(message, "signal", 127))},
@@ -61,6 +64,22 @@ bool AgentConnection::take(const Json& message) {
     return type == "pong";
   }
   return true;
+}
+
+/// A plan has keys. What runs there before hello could print what it reads.
+void AgentConnection::begin() {
+  lines_.send(to_json(plan_));
+  for (const Json& message : std::exchange(later_, {})) {
+    lines_.send(message);
+  }
+}
+
+void AgentConnection::say(const Json& message) {
+  if (facts_) {
+    lines_.send(message);
+  } else {
+    later_.push_back(message);
+  }
 }
 
 std::string AgentConnection::take_note_of_silence(std::int64_t now_ns) {
@@ -142,7 +161,7 @@ std::string AgentConnection::why_it_ended() const {
 }
 
 void AgentConnection::stop() {
-  lines_.send({{"type", "stop"}});
+  say({{"type", "stop"}});
   if (!facts_ && !plan_.stage.is_here()) {
     process_.signal(SIGTERM);  // ssh has not connected yet
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command/child_process.hpp"
 #include "rdpipe/pipeline_result.hpp"
@@ -19,10 +20,12 @@ namespace framewire {
 /// One thread.
 class AgentConnection {
  public:
-  /// Starts the agent and sends it its plan. Throws Error.
+  /// Starts the agent, which gets its plan once it has said hello. Throws Error.
   AgentConnection(const StagePlan& plan, const SshOptions& ssh);
 
   [[nodiscard]] JsonLines& lines() noexcept { return lines_; }
+  /// A message to the agent, behind its plan.
+  void say(const nlohmann::json& message);
   [[nodiscard]] const StagePlan& plan() const noexcept { return plan_; }
   [[nodiscard]] std::string who() const { return describe(plan_.stage, plan_.number); }
 
@@ -56,11 +59,13 @@ class AgentConnection {
   void kill() noexcept { process_.signal(SIGKILL); }
 
  private:
+  void begin();
   static bool waits_for_reader() noexcept;
 
   StagePlan plan_;
   ChildProcess process_;
   JsonLines lines_;
+  std::vector<nlohmann::json> later_;  // said before the agent has its plan
   std::optional<HostAddresses> facts_;
   StageOutcome outcome_;
   ChildExit process_exit_;

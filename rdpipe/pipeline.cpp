@@ -192,7 +192,7 @@ void Pipeline::dial_what_listens() {
     Json message = to_json(target);
     message["type"] = "dial";
     message["hop"] = hop.sender.number;
-    stages_[*hop.dialler()]->lines().send(message);
+    stages_[*hop.dialler()]->say(message);
   }
 }
 
@@ -206,7 +206,7 @@ void Pipeline::go_when_all_stand() {
   require_other_file(hops_, options_.stages);
   has_gone_ = true;
   for (const auto& stage : stages_) {
-    stage->lines().send({{"type", "go"}});
+    stage->say({{"type", "go"}});
   }
   for (HopState& hop : hops_) {
     if (hop.here && hop.here->plan().sends) {

@@ -54,6 +54,13 @@ class PipeFaults(PipelineTest):
         self.no_command_runs("--rdpipe-path", "yes #", "host1:RUN")
         self.rdpipe_says("is no message of framewire")
 
+    def test_what_is_no_rdpipe_there_gets_no_plan(self):
+        """A plan has the keys of the connections."""
+        read = self.file("read")
+        self.no_command_runs("--rdpipe-path", f"timeout 1 cat > {read} #", "host1:RUN", "host2:cat")
+        self.rdpipe_says("ended before rdpipe could start there, with status 124")
+        self.assertEqual(read.read_bytes(), b"")
+
     def test_files_that_cannot_be_had(self):
         folder = self.folder
         for stages, why in (
