@@ -67,19 +67,19 @@ void DepthView::release_cameras(Streams streams) noexcept {
   }
 }
 
-void DepthView::follow(Streams streams, const Wishes& wishes, std::int64_t period_ns, std::int64_t now_ns) {
+void DepthView::follow(Streams streams, const Following& what, std::int64_t period_ns, std::int64_t now_ns) {
   follow_members(streams, now_ns);
   follow_deliveries(now_ns);
   follow_refusals(now_ns);
-  asks_ = wishes.asks;
+  asks_ = what.asks;
   camera_due_ns_ = INT64_MAX;
   told_due_ns_ = INT64_MAX;
-  if (wishes.chooses) {
+  if (what.chooses) {
     choose(now_ns);
   }
   drop_hopeless();
   give_up(now_ns);
-  if (wishes.asks && !members_.empty()) {
+  if (what.asks && !members_.empty()) {
     ask(period_ns, now_ns);
   } else if (has_asked_) {
     release_cameras(streams);

@@ -44,12 +44,12 @@ class DepthView {
   void set_camera(const Camera& camera) noexcept { camera_ = camera; }
 
   /// What to do in follow().
-  struct Wishes {
+  struct Following {
     bool asks = true;     // for frames; else the cameras are released
     bool chooses = true;  // frames to show; else the picture stays
   };
   /// Chooses the frames to show, if a set is complete. Asks for others, one in each `period_ns`.
-  void follow(Streams streams, const Wishes& wishes, std::int64_t period_ns, std::int64_t now_ns);
+  void follow(Streams streams, const Following& what, std::int64_t period_ns, std::int64_t now_ns);
   /// When follow() has something to do, if no frame comes before.
   [[nodiscard]] std::int64_t due_ns() const noexcept;
 

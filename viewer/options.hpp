@@ -26,10 +26,9 @@ struct LayersOver {
 };
 
 struct ViewerOptions {
-  CommonOptions common;       // --frames counts received frames of each stream, or most_sets takes its place;
-                              // --duration starts with the program
-  SshOptions ssh;             // of sources that begin with ssh://
-  SubscriberOptions session;  // of every stream, without its sender
+  CommonOptions common;               // --frames: received frames of each stream; --duration starts with the program
+  SshOptions ssh;                     // of sources that begin with ssh://
+  SubscriberOptions session;          // of every stream, without its sender
   std::vector<ViewedSource> sources;  // of the scene's layers, in their order
   Scene scene;
   LayersOver layers_over;                 // has been applied to the scene
