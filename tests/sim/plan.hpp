@@ -84,8 +84,9 @@ struct Plan {
   [[nodiscard]] bool goes_over_tcp() const { return hides_unix_sockets; }
   /// Each of its frames takes many reads, or milliseconds on the slowest device.
   [[nodiscard]] bool fills_wires() const {
-    // A slice takes up to a millisecond there, and as many frames may wait as there are slots.
-    const bool has_many_slices = slices > 1 && slices * slots * viewers >= 40;
+    // A slice may take two milliseconds there, and as many frames may wait as there are slots.
+    constexpr std::uint64_t slice_ns = 2 * ns_per_ms;
+    const bool has_many_slices = slices > 1 && slices * slots * viewers * slice_ns > prompt_ns;
     return largest_frame_bytes > large_frame_bytes ||
            (uses_rdma() && (largest_frame_bytes * slots > 50'000 || has_many_slices));
   }

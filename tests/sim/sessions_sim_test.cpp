@@ -122,6 +122,10 @@ class Run {
         plan_.slots, plan_.is_cut ? "cut" : "not cut", plan_.faults_per_thousand,
         plan_.sender_dials ? "the sender dials" : "viewers dial", plan_.has_key ? ", by key" : "",
         plan_.hides_unix_sockets ? ", over TCP" : "", static_cast<unsigned long long>(plan_.unauthenticated_peers));
+    std::fprintf(stderr, "%llu streams of %llu threads, %llu slices%s, pulls %lld ns apart\n",
+                 static_cast<unsigned long long>(plan_.streams), static_cast<unsigned long long>(plan_.source_threads),
+                 static_cast<unsigned long long>(plan_.slices), plan_.has_slow_viewers ? ", slow viewers" : "",
+                 static_cast<long long>(plan_.pull_interval_ns));
     std::fprintf(stderr, "frames of at most %llu bytes%s%s%s%s%s%s\n",
                  static_cast<unsigned long long>(plan_.largest_frame_bytes), plan_.sends_files ? ", in files" : "",
                  plan_.files_are_cut ? " that are cut" : "", plan_.viewers_encrypt ? ", viewers encrypt" : "",
