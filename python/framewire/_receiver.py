@@ -58,7 +58,7 @@ class Receiver(_framewire.Receiver, Endpoint):
             except EndOfStream:
                 return
             yield frame
-            del frame  # so that it goes back when the loop's body drops it
+            del frame  # else it would be held while the next one is awaited
 
     def send_event(self, event: Event) -> bool:
         """Sends input to the stream's source, as a viewer does. False: there is no session.

@@ -11,8 +11,6 @@ import torch
 from streams import Streams
 
 READ_ONLY, IS_COPIED = 1, 2
-# Read-only arrays are what these tests are about.
-warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
 
 class Tensor(ctypes.Structure):
@@ -135,7 +133,9 @@ class DLPack(Streams):
     def test_torch_takes_frames_by_numpy(self):
         frame = self.frame_of(0x4440, "p010le")
         before = framewire.copies()
-        tensor = torch.from_numpy(frame.planes[0].view("int16").numpy())
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            tensor = torch.from_numpy(frame.planes[0].view("int16").numpy())
         self.assertEqual(framewire.copies(), before)
         self.assertEqual((tensor.dtype, int(tensor.max())), (torch.int16, 0x4440))
         self.assertEqual(tensor.data_ptr(), frame.planes[0].numpy().ctypes.data)

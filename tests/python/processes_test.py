@@ -10,8 +10,8 @@ import time
 import unittest
 
 import framewire
-import numpy
 
+from stamps import is_whole
 from streams import BIN, DEADLINE_S, Streams
 
 FRAMES = 2000
@@ -26,19 +26,6 @@ if sys.argv[2] == "fork" and os.fork() == 0:
 print("holds", flush=True)
 time.sleep(60)
 """
-
-
-def stamps(sequence, lines):
-    """The stamp of each line of 64 bytes: the finaliser of splitmix64 (frame/test_pattern.cpp)."""
-    z = numpy.arange(lines, dtype=numpy.uint64) + numpy.uint64(sequence * 0x9e3779b97f4a7c15 % 2**64)
-    z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xbf58476d1ce4e5b9)
-    z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94d049bb133111eb)
-    return z ^ (z >> numpy.uint64(31))
-
-
-def is_whole(frame):
-    lines = numpy.asarray(frame).reshape(-1).view(numpy.uint64).reshape(-1, 8)
-    return bool((lines == stamps(frame.sequence, len(lines))[:, None]).all())
 
 
 class Stamped(Streams):
