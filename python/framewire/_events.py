@@ -57,7 +57,8 @@ class Event:
     @property
     def message(self) -> dict[str, typing.Any]:
         """The JSON object of a message."""
-        return json.loads(self.text)
+        message: dict[str, typing.Any] = json.loads(self.text)
+        return message
 
 
 class Endpoint:

@@ -19,7 +19,6 @@ def _text(name: str, value: Option) -> str:
         return "yes" if value else "no"
     if isinstance(value, (str, int, float)):
         return str(value)
-    try:
-        return os.fsdecode(os.fspath(value))
-    except TypeError:
-        raise TypeError(f"option {name} is text, a number, a path, True or False; it is {value!r}") from None
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    raise TypeError(f"option {name} is text, a number, a path, True or False; it is {value!r}")

@@ -96,7 +96,7 @@ class Sender(_framewire.Sender):
         self._is_started = False
         close_at_exit(self)
 
-    def add_stream(self, name: str, size: Size | None = None, format: str = "rgba", **options: Option) -> Stream:
+    def add_stream(self, name: str, size: Size | None = None, format: str = "rgba", **options: typing.Any) -> Stream:
         """Adds a stream, before start(), and begins it if the size is given; else call its begin().
 
         Options: delivery, slots, viewers, frames, duration, spin; others as for Stream.begin().
