@@ -11,12 +11,12 @@
 A frame goes back to its sender when it is released and no array of it is left. docs/python.md says more.
 """
 from framewire._events import Event
-from framewire._framewire import (AllHeldError, ArgumentError, EndOfStream, Error, FailedError, ForkedError, Format,
-                                  Frame, InternalError, LostError, OutOfMemoryError, Plane, ReceiverCounts,
-                                  RefusedError, Slot, StateError, StreamCounts, UnsupportedError, copies,
-                                  pixel_formats)
+from framewire._framewire import (AllHeldError, ArgumentError, EndOfStream, Error, FailedError, ForkedError, Frame,
+                                  InternalError, LostError, OutOfMemoryError, Plane, RefusedError, Slot, StateError,
+                                  UnsupportedError, copies, pixel_formats)
 from framewire._framewire import version as __version__
 from framewire._receiver import Receiver, receive
+from framewire._records import Format, ReceiverCounts, StreamCounts
 from framewire._sender import Sender, Stream, send
 
 __all__ = ["AllHeldError", "ArgumentError", "EndOfStream", "Error", "Event", "FailedError", "ForkedError", "Format",

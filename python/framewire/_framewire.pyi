@@ -1,6 +1,8 @@
 """What the extension in C has."""
 import typing
 
+from framewire._records import Format, ReceiverCounts, StreamCounts
+
 version: str
 pixel_formats: tuple[str, ...]
 
@@ -19,44 +21,6 @@ class FailedError(Error, OSError): ...
 class InternalError(Error): ...
 class EndOfStream(EOFError): ...
 
-class Format(typing.NamedTuple):
-    pixel_format: str
-    width: int
-    height: int
-    size_bytes: int
-    colour_matrix: int
-    colour_range: int
-    colour_transfer: int
-    colour_primaries: int
-    chroma_location: int
-    alpha_mode: int
-    field_order: int
-    sample_aspect: tuple[int, int]
-    frame_rate: tuple[int, int]
-
-class ReceiverCounts(typing.NamedTuple):
-    frames_received: int
-    bytes_received: int
-    frames_lost: int
-    frames_skipped: int
-    sessions: int
-    messages_dropped: int
-    frames_held: int
-    slots: int
-
-class StreamCounts(typing.NamedTuple):
-    frames_published: int
-    frames_dropped: int
-    viewers: int
-    slots_in_use: int
-    frames_sent: int
-    frames_skipped: int
-    frames_lost: int
-    sessions: int
-    messages_sent: int
-    messages_dropped: int
-    events_dropped: int
-
 class _Array:
     def numpy(self, *, writable: bool = False) -> typing.Any: ...
     def view(self, dtype: typing.Any, /) -> Plane: ...
@@ -66,6 +30,7 @@ class _Array:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+@typing.final
 class Plane(_Array):
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -109,10 +74,12 @@ class _Picture(_Array):
     def __enter__(self) -> typing.Self: ...
     def __exit__(self, *exception: object) -> None: ...
 
+@typing.final
 class Frame(_Picture):
     def format(self) -> Format: ...
     def check(self) -> bool: ...
 
+@typing.final
 class Slot(_Picture):
     def publish(self, *, pts_ns: int = 0, tag: int = 0, begun_ns: int = 0, size_bytes: int = 0,
                 keep: bool = False) -> bool: ...

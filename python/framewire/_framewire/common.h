@@ -94,7 +94,6 @@ bool add_picture_types(PyObject* module);
 bool add_receiver_type(PyObject* module);
 bool add_sender_type(PyObject* module);
 bool add_stream_type(PyObject* module);
-bool add_record_types(PyObject* module);
 
 // `array` becomes the plane's, also if it fails.
 PyObject* plane_new(struct array* array);

@@ -61,10 +61,11 @@ static PyMethodDef frame_methods[] = {
     PICTURE_METHODS,
     {"__exit__", frame_exit, METH_VARARGS, NULL},
     {"release", release, METH_NOARGS,
-     "release()\n--\n\nGives the frame back, once no array of it is left. `with frame:` does so at its end."},
-    {"format", frame_format, METH_NOARGS, "format()\n--\n\nEverything about its format."},
+     "release($self, /)\n--\n\nGives the frame back, once no array of it is left. `with frame:` does so at its end."},
+    {"format", frame_format, METH_NOARGS, "format($self, /)\n--\n\nEverything about its format."},
     {"check", frame_check, METH_NOARGS,
-     "check()\n--\n\nWhether the frame is still whole. False: its session was cut while it was held, and it lies in "
+     "check($self, /)\n--\n\nWhether the frame is still whole. False: its session was cut while it was held, and it "
+     "lies in "
      "memory that the sender may use again."},
     {NULL, NULL, 0, NULL}};
 
@@ -131,11 +132,12 @@ static PyMethodDef slot_methods[] = {
     PICTURE_METHODS,
     {"__exit__", slot_exit, METH_VARARGS, NULL},
     {"publish", (PyCFunction)(void (*)(void))slot_publish, METH_VARARGS | METH_KEYWORDS,
-     "publish(*, pts_ns=0, tag=0, begun_ns=0, size_bytes=0, keep=False)\n--\n\nGives the frame to all viewers. Do not "
+     "publish($self, *, pts_ns=0, tag=0, begun_ns=0, size_bytes=0, keep=False)\n--\n\nGives the frame to all viewers. "
+     "Do not "
      "write to arrays of the slot any more. False: it was dropped, because the format has changed or the stream has "
      "ended. keep=True: the slot stays readable until release()."},
     {"release", release, METH_NOARGS,
-     "release()\n--\n\nGives the slot back, once no array of it is left. What was not published is dropped."},
+     "release($self, /)\n--\n\nGives the slot back, once no array of it is left. What was not published is dropped."},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot frame_slots[] = {

@@ -23,7 +23,7 @@ static PyObject* copies(PyObject* module, PyObject* unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"copies", copies, METH_NOARGS, "copies()\n--\n\nHow many copies of frames this process has made here."},
+    {"copies", copies, METH_NOARGS, "copies($module, /)\n--\n\nHow many copies of frames this process has made here."},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_framewire", NULL, -1, functions, NULL, NULL, NULL, NULL};
@@ -56,8 +56,8 @@ PyMODINIT_FUNC PyInit__framewire(void) {
   if (module == NULL) {
     return NULL;
   }
-  if (!add_exceptions(module) || !add_record_types(module) || !add_plane_type(module) || !add_picture_types(module) ||
-      !add_receiver_type(module) || !add_sender_type(module) || !add_stream_type(module) || !add_constants(module)) {
+  if (!add_exceptions(module) || !add_plane_type(module) || !add_picture_types(module) || !add_receiver_type(module) ||
+      !add_sender_type(module) || !add_stream_type(module) || !add_constants(module)) {
     Py_DECREF(module);
     return NULL;
   }

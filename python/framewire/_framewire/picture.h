@@ -30,16 +30,19 @@ PyObject* picture_copy(PyObject* self, PyObject* arguments, PyObject* keywords);
 PyObject* picture_dlpack_device(PyObject* self, PyObject* unused);
 
 #define PICTURE_METHOD(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-#define PICTURE_METHODS                                                                                               \
-  {"numpy", PICTURE_METHOD(picture_numpy),                                                                            \
-   "numpy(*, writable=False)\n--\n\nThe NumPy array of the only plane; see Plane.numpy()."},                          \
-      {"view", PICTURE_METHOD(picture_view), "view(dtype)\n--\n\nThe only plane as other items; see Plane.view()."},  \
-      {"copy", PICTURE_METHOD(picture_copy), "copy()\n--\n\nA packed, writable copy of the only plane."},             \
-      {"__dlpack__", PICTURE_METHOD(picture_dlpack),                                                                  \
-       "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nSee Plane.__dlpack__()."},     \
-      {"__dlpack_device__", picture_dlpack_device, METH_NOARGS, "__dlpack_device__()\n--\n\n(1, 0): the processor."}, \
-  {                                                                                                                   \
-    "__enter__", picture_enter, METH_NOARGS, NULL                                                                     \
+#define PICTURE_METHODS                                                                                           \
+  {"numpy", PICTURE_METHOD(picture_numpy),                                                                        \
+   "numpy($self, *, writable=False)\n--\n\nThe NumPy array of the only plane; see Plane.numpy()."},               \
+      {"view", PICTURE_METHOD(picture_view),                                                                      \
+       "view($self, dtype, /)\n--\n\nThe only plane as other items; see Plane.view()."},                          \
+      {"copy", PICTURE_METHOD(picture_copy), "copy($self, /)\n--\n\nA packed, writable copy of the only plane."}, \
+      {"__dlpack__", PICTURE_METHOD(picture_dlpack),                                                              \
+       "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nSee "               \
+       "Plane.__dlpack__()."},                                                                                    \
+      {"__dlpack_device__", picture_dlpack_device, METH_NOARGS,                                                   \
+       "__dlpack_device__($self, /)\n--\n\n(1, 0): the processor."},                                              \
+  {                                                                                                               \
+    "__enter__", picture_enter, METH_NOARGS, NULL                                                                 \
   }
 
 #endif

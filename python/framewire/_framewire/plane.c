@@ -181,15 +181,17 @@ static PyObject* plane_repr(PyObject* self) {
 
 static PyMethodDef plane_methods[] = {
     {"numpy", (PyCFunction)(void (*)(void))plane_numpy, METH_VARARGS | METH_KEYWORDS,
-     "numpy(*, writable=False)\n--\n\nThe NumPy array of this memory, without a copy. It is read-only if the plane is; "
+     "numpy($self, *, writable=False)\n--\n\nThe NumPy array of this memory, without a copy. It is read-only if the "
+     "plane is; "
      "writable=True then copies."},
     {"view", plane_view, METH_O,
-     "view(dtype)\n--\n\nThe same memory as items of another type of the same size, such as 'int16'."},
-    {"copy", plane_copy, METH_NOARGS, "copy()\n--\n\nA packed, writable copy."},
+     "view($self, dtype, /)\n--\n\nThe same memory as items of another type of the same size, such as 'int16'."},
+    {"copy", plane_copy, METH_NOARGS, "copy($self, /)\n--\n\nA packed, writable copy."},
     {"__dlpack__", (PyCFunction)(void (*)(void))plane_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nDLPack's capsule. With "
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nDLPack's capsule. With "
      "max_version >= (1, 0) it has the read-only flag; without, read-only memory is copied."},
-    {"__dlpack_device__", plane_dlpack_device, METH_NOARGS, "__dlpack_device__()\n--\n\n(1, 0): the processor."},
+    {"__dlpack_device__", plane_dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n(1, 0): the processor."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef plane_attributes[] = {

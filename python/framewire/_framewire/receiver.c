@@ -211,21 +211,24 @@ static PyObject* receiver_closed(PyObject* self, void* unused) {
 
 static PyMethodDef receiver_methods[] = {
     {"acquire", (PyCFunction)(void (*)(void))receiver_acquire, METH_VARARGS | METH_KEYWORDS,
-     "acquire(timeout=None)\n--\n\nThe next frame. None: there was none for `timeout` seconds, or wake() was called. "
+     "acquire($self, timeout=None)\n--\n\nThe next frame. None: there was none for `timeout` seconds, or wake() was "
+     "called. "
      "Raises EndOfStream, AllHeldError, RefusedError or LostError."},
     {"wake", receiver_wake, METH_NOARGS,
-     "wake()\n--\n\nMakes acquire() return None, and ends a loop over frames. Any thread may call it."},
+     "wake($self, /)\n--\n\nMakes acquire() return None, and ends a loop over frames. Any thread may call it."},
     {"fileno", receiver_fileno, METH_NOARGS,
-     "fileno()\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something."},
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something."},
     {"state", receiver_state, METH_NOARGS,
-     "state()\n--\n\n('waiting' | 'connected' | 'lost' | 'ended' | 'failed', a line about it)."},
+     "state($self, /)\n--\n\n('waiting' | 'connected' | 'lost' | 'ended' | 'failed', a line about it)."},
     {"clock_offset", receiver_clock_offset, METH_NOARGS,
-     "clock_offset()\n--\n\n(offset, uncertainty) in ns: subtract the offset from a time of the sender's clock."},
-    {"counts", receiver_counts, METH_NOARGS, "counts()\n--\n\nReceiverCounts."},
+     "clock_offset($self, /)\n--\n\n(offset, uncertainty) in ns: subtract the offset from a time of the sender's "
+     "clock."},
+    {"counts", receiver_counts, METH_NOARGS, "counts($self, /)\n--\n\nReceiverCounts."},
     {"close", receiver_close, METH_NOARGS,
-     "close()\n--\n\nEnds the session. Frames that are held stay valid and unchanged."},
+     "close($self, /)\n--\n\nEnds the session. Frames that are held stay valid and unchanged."},
     {"log_lines", receiver_log_lines, METH_NOARGS,
-     "log_lines()\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The last 256 "
+     "log_lines($self, /)\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The "
+     "last 256 "
      "are kept."},
     {"_send_json", receiver_send_json, METH_O, NULL},
     {"_take_event", receiver_take_event, METH_NOARGS, NULL},

@@ -118,10 +118,11 @@ static PyObject* sender_closed(PyObject* self, void* unused) {
 
 static PyMethodDef sender_methods[] = {
     {"start", sender_start, METH_NOARGS,
-     "start()\n--\n\nListens, or dials. Viewers may come from now on. Raises FailedError: the port is in use."},
-    {"close", sender_close, METH_NOARGS, "close()\n--\n\nEnds the sender and its streams at once."},
+     "start($self, /)\n--\n\nListens, or dials. Viewers may come from now on. Raises FailedError: the port is in use."},
+    {"close", sender_close, METH_NOARGS, "close($self, /)\n--\n\nEnds the sender and its streams at once."},
     {"log_lines", sender_log_lines, METH_NOARGS,
-     "log_lines()\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The last 256 "
+     "log_lines($self, /)\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The "
+     "last 256 "
      "are kept."},
     {"_drain", sender_drain, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -222,15 +222,15 @@ static PyObject* stream_take_event(PyObject* self, PyObject* unused) {
 
 static PyMethodDef stream_methods[] = {
     {"claim", (PyCFunction)(void (*)(void))stream_claim, METH_VARARGS | METH_KEYWORDS,
-     "claim(timeout=None, *, unwatched=False)\n--\n\nA slot to fill, once a viewer watches and there is room. "
+     "claim($self, timeout=None, *, unwatched=False)\n--\n\nA slot to fill, once a viewer watches and there is room. "
      "unwatched=True: also without a viewer. None: the timeout (in seconds) has passed, or wake() was called. Raises "
      "EndOfStream or AllHeldError."},
     {"wake", stream_wake, METH_NOARGS,
-     "wake()\n--\n\nMakes claim() return None, and ends a loop over slots. Any thread may call it."},
-    {"drop", stream_drop, METH_NOARGS, "drop()\n--\n\nCounts a frame that the program had and did not send."},
+     "wake($self, /)\n--\n\nMakes claim() return None, and ends a loop over slots. Any thread may call it."},
+    {"drop", stream_drop, METH_NOARGS, "drop($self, /)\n--\n\nCounts a frame that the program had and did not send."},
     {"fileno", stream_fileno, METH_NOARGS,
-     "fileno()\n--\n\nA descriptor for select: readable when claim(0) or next_event() may return something."},
-    {"counts", stream_counts, METH_NOARGS, "counts()\n--\n\nStreamCounts."},
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when claim(0) or next_event() may return something."},
+    {"counts", stream_counts, METH_NOARGS, "counts($self, /)\n--\n\nStreamCounts."},
     {"_begin", (PyCFunction)(void (*)(void))stream_begin, METH_VARARGS | METH_KEYWORDS, NULL},
     {"_send_json", stream_send_json, METH_O, NULL},
     {"_take_event", stream_take_event, METH_NOARGS, NULL},
