@@ -83,7 +83,7 @@ class Packages(unittest.TestCase):
     def test_each_file_is_in_one(self):
         bytes_files, frames_files = self.files("framewire-bytes"), self.files("framewire")
         self.assertEqual(bytes_files & frames_files, set())
-        self.assertTrue(any(re.fullmatch(r"./usr/lib/([^/]+/)?framewire/libframewire\.so\.[\d.]+", name)
+        self.assertTrue(any(re.fullmatch(r"./usr/lib/([^/]+/)?framewire/libframewire-core\.so\.[\d.]+", name)
                             for name in bytes_files))
         programs = {pathlib.PurePath(name).name for name in frames_files if name.startswith("./usr/bin/")}
         self.assertEqual(programs, OF_FRAMES)
