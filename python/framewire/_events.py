@@ -20,7 +20,6 @@ class Event:
 
     message   of the other end's program: `message`; at a stream viewer_number
     state     of a receiver: state ("connected" and so on) and text, a line about it
-    viewers   of a stream: viewers have come or gone; viewer_number is how many there are
     key       usage, keysym, pressed, repeated, modifiers
     text      text: characters that were written
     pointer   x, y, dx, dy, locked: then x and y mean nothing

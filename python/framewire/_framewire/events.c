@@ -10,10 +10,10 @@ struct type_name {
 };
 
 static const struct type_name type_names[] = {
-    {FW_EVENT_MESSAGE, "message"}, {FW_EVENT_STATE, "state"}, {FW_EVENT_VIEWERS, "viewers"},
-    {FW_EVENT_KEY, "key"},         {FW_EVENT_TEXT, "text"},   {FW_EVENT_POINTER, "pointer"},
-    {FW_EVENT_BUTTON, "button"},   {FW_EVENT_WHEEL, "wheel"}, {FW_EVENT_GAMEPAD, "gamepad"},
-    {FW_EVENT_SIZE, "size"},       {FW_EVENT_FOCUS, "focus"},
+    {FW_EVENT_MESSAGE, "message"}, {FW_EVENT_STATE, "state"},     {FW_EVENT_KEY, "key"},
+    {FW_EVENT_TEXT, "text"},       {FW_EVENT_POINTER, "pointer"}, {FW_EVENT_BUTTON, "button"},
+    {FW_EVENT_WHEEL, "wheel"},     {FW_EVENT_GAMEPAD, "gamepad"}, {FW_EVENT_SIZE, "size"},
+    {FW_EVENT_FOCUS, "focus"},
 };
 static const size_t type_count = sizeof type_names / sizeof *type_names;
 
