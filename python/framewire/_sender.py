@@ -101,11 +101,12 @@ class Sender(_framewire.Sender):
 
         Options: delivery, slots, viewers, frames, duration, spin; others as for Stream.begin().
         """
-        stream = Stream(self, name, _take(options, _STREAM_OPTIONS))
+        of_stream = _take(options, _STREAM_OPTIONS)
+        if size is None and options:
+            raise TypeError(f"a stream without a size has no option {', '.join(options)}")
+        stream = Stream(self, name, of_stream)
         if size is not None:
             stream.begin(size, format, **options)
-        elif options:
-            raise TypeError(f"a stream without a size has no option {', '.join(options)}")
         return stream
 
     def start(self) -> None:

@@ -43,12 +43,12 @@ class Events(Streams):
 
     def test_viewers_and_states(self):
         stream, receiver = self.watched()
-        self.assertEqual(self.next_event(stream, "viewers").viewer_number, 1)
+        self.assertEqual(stream.counts().viewers, 1)
         state, text = receiver.state()
         self.assertEqual(state, "connected")
         self.assertIn("transport=local", text)
         receiver.close()
-        self.assertEqual(self.next_event(stream, "viewers").viewer_number, 0)
+        self.wait_until(lambda: stream.counts().viewers == 0, "the session to end")
 
     def test_input(self):
         stream, receiver = self.watched()

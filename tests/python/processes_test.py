@@ -18,7 +18,7 @@ FRAMES = 2000
 HOLDS_SLOTS = """
 import os, signal, sys, time
 import framewire
-receiver = framewire.receive(sys.argv[1])
+receiver = framewire.receive(sys.argv[1], delivery="every")
 frames = [receiver.acquire(timeout=30) for _ in range(2)]
 arrays = [frame.numpy() for frame in frames]
 if sys.argv[2] == "fork" and os.fork() == 0:
@@ -102,7 +102,7 @@ class Forks(Streams):
         self.assertEqual(receiver.acquire(timeout=DEADLINE_S).sequence, 1)
 
     def test_a_child_makes_its_own(self):
-        stream = self.send((8, 8))
+        stream = self.send((8, 8), delivery="every")
 
         def check():
             with framewire.receive(f"127.0.0.1:{stream.sender.port}/test", delivery="every") as receiver:

@@ -44,7 +44,7 @@ class Streams(unittest.TestCase):
 
     def pair(self, size, format="rgba", **options):
         """A stream and its receiver, which gets every frame."""
-        stream = self.send(size, format, **options)
+        stream = self.send(size, format, delivery="every", **options)
         return stream, self.receive(stream, delivery="every")
 
     def one_frame(self, size, format="rgba", fill=None):
