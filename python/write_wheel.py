@@ -9,6 +9,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 TAG = f"cp311-abi3-linux_{platform.machine()}"
@@ -22,8 +23,9 @@ def metadata(version: str) -> str:
 
 
 def stripped(binary: pathlib.Path) -> bytes:
-    done = subprocess.run(["strip", "--strip-unneeded", "-o", "/dev/stdout", binary], capture_output=True, check=True)
-    return done.stdout
+    with tempfile.NamedTemporaryFile() as output:
+        subprocess.run(["strip", "--strip-unneeded", "-o", output.name, binary], check=True)
+        return pathlib.Path(output.name).read_bytes()
 
 
 def contents(package: pathlib.Path, library: pathlib.Path, licence: pathlib.Path, version: str) -> dict[str, bytes]:

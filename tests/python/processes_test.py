@@ -103,16 +103,15 @@ class Forks(Streams):
 
     def test_a_child_makes_its_own(self):
         stream = self.send((8, 8), delivery="every")
+        address = f"127.0.0.1:{stream.sender.port}/test"
 
         def check():
-            with framewire.receive(f"127.0.0.1:{stream.sender.port}/test", delivery="every") as receiver:
+            with framewire.receive(address, delivery="every") as receiver:
                 assert receiver.acquire(timeout=DEADLINE_S).numpy().max() == 6
 
         def publish():
-            for _ in range(1):
-                slot = stream.claim(timeout=DEADLINE_S)
+            with stream.claim(timeout=DEADLINE_S) as slot:
                 slot.numpy()[:] = 6
-                slot.publish()
         publishing = threading.Thread(target=publish)
         publishing.start()
         self.in_child(check)
