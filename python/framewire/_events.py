@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import dataclasses
 import json
 import typing
@@ -12,6 +13,8 @@ from framewire._framewire import StateError
 _Item = typing.TypeVar("_Item")
 # How long a coroutine waits if the descriptor stays readable for what others have not taken yet.
 _POLL_INTERVAL_S = 0.002
+# So many events are kept for next_event() while coroutines wait for frames.
+_MOST_KEPT_EVENTS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +67,15 @@ class Endpoint:
     """The part of Receiver and Stream that is written in Python."""
     _waiting: set[asyncio.Future[None]]
     _loop: asyncio.AbstractEventLoop
+    _kept_events: collections.deque[Event]
+    # Whether next_event() may be called although the program does not: to a stream's viewers it says that the program
+    # takes input.
+    _takes_events: bool
 
-    def __init__(self) -> None:
+    def __init__(self, takes_events: bool) -> None:
         self._waiting = set()
+        self._kept_events = collections.deque(maxlen=_MOST_KEPT_EVENTS)
+        self._takes_events = takes_events
 
     # Of the classes in C.
     fileno: Callable[[], int]
@@ -74,8 +83,11 @@ class Endpoint:
     _send_json: Callable[[str], bool]
 
     def next_event(self) -> Event | None:
-        """The next event, or None. It never waits. The first call asks for messages and input: before, there is none.
-        """
+        """The next event, or None. It never waits. Before the first call a stream's viewers send neither messages nor
+        input."""
+        self._takes_events = True
+        if self._kept_events:
+            return self._kept_events.popleft()
         fields = self._take_event()
         return None if fields is None else Event(**fields)
 
@@ -98,10 +110,23 @@ class Endpoint:
             item = take()
             if item is not None:
                 return item
-            if empty_turns > 1:  # frames, when this one waits for events; or the other way round
+            if self._keep_events():
+                await asyncio.sleep(0)
+                continue
+            if empty_turns > 1:  # readable for frames that another coroutine has not taken yet
                 await asyncio.sleep(_POLL_INTERVAL_S)
             await self._until_readable()
             empty_turns += 1
+
+    def _keep_events(self) -> bool:
+        """Takes events out of the library, in which they would keep the descriptor readable. True: there were some."""
+        is_new = False
+        while self._takes_events and (fields := self._take_event()) is not None:
+            self._kept_events.append(Event(**fields))
+            is_new = True
+        if is_new:
+            self._resume()
+        return is_new
 
     async def _until_readable(self) -> None:
         loop = asyncio.get_running_loop()

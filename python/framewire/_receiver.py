@@ -26,7 +26,7 @@ class Receiver(_framewire.Receiver, Endpoint):
         Options are those of framewire view, with underscores: listen, transport, key, insecure, encrypt, timeout, tos,
         rdma_address, no_relaxed_ordering, delivery, retry, spin; and reconnect (True) and read ("thread" or "caller").
         """
-        Endpoint.__init__(self)
+        Endpoint.__init__(self, takes_events=True)
         super().__init__(source, option_pairs(options))
         close_at_exit(self)
 

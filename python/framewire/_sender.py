@@ -29,7 +29,7 @@ class Stream(_framewire.Stream, Endpoint):
     _owns_sender: bool
 
     def __init__(self, sender: Sender, name: str, options: dict[str, Option], owns_sender: bool = False) -> None:
-        Endpoint.__init__(self)
+        Endpoint.__init__(self, takes_events=False)
         super().__init__(sender, name, option_pairs(options))
         self.sender = sender
         self._owns_sender = owns_sender

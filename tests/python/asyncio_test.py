@@ -57,7 +57,9 @@ class Asyncio(Streams):
         stream, receiver = self.pair((8, 8))
         stream.claim(timeout=DEADLINE_S).publish()
         receiver.acquire(timeout=DEADLINE_S).release()
-        receiver.next_event()
+        wake_ups = []
+        resume = receiver._resume
+        receiver._resume = lambda: (wake_ups.append(1), resume())
 
         async def wait():
             with self.assertRaises(asyncio.TimeoutError):
@@ -65,6 +67,8 @@ class Asyncio(Streams):
         before = time.thread_time()
         run(wait())
         self.assertLess(time.thread_time() - before, 0.3)
+        self.assertLess(len(wake_ups), 10)
+        self.assertEqual(receiver.next_event().type, "state")  # which was kept
 
     def test_events_beside_frames(self):
         stream, receiver = self.pair((8, 8))

@@ -99,27 +99,33 @@ static PyObject* plane_view(PyObject* self, PyObject* type) {
   return plane_new(&view);
 }
 
+// numpy.asarray, which is imported at the first use. Borrowed: it is kept for ever.
+static PyObject* numpy_asarray(void) {
+  static PyObject* asarray;
+  if (asarray == NULL) {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    asarray = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "asarray");
+    Py_XDECREF(numpy);
+  }
+  return asarray;
+}
+
 static PyObject* plane_numpy(PyObject* self, PyObject* arguments, PyObject* keywords) {
   static char* names[] = {"writable", NULL};
   int writable = 0;
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$p", names, &writable)) {
     return NULL;
   }
-  PyObject* numpy = PyImport_ImportModule("numpy");
-  if (numpy == NULL) {
+  PyObject* asarray = numpy_asarray();
+  if (asarray == NULL) {
     return NULL;
   }
-  PyObject* array = NULL;
-  if (writable && atomic_load(&array_of(self)->memory->read_only)) {
-    PyObject* copy = plane_copy(self, NULL);
-    if (copy != NULL) {
-      array = PyObject_CallMethod(numpy, "asarray", "O", copy);
-      Py_DECREF(copy);
-    }
-  } else {
-    array = PyObject_CallMethod(numpy, "asarray", "O", self);
+  if (!writable || !atomic_load(&array_of(self)->memory->read_only)) {
+    return PyObject_CallFunctionObjArgs(asarray, self, NULL);
   }
-  Py_DECREF(numpy);
+  PyObject* copy = plane_copy(self, NULL);
+  PyObject* array = copy == NULL ? NULL : PyObject_CallFunctionObjArgs(asarray, copy, NULL);
+  Py_XDECREF(copy);
   return array;
 }
 

@@ -217,7 +217,8 @@ static PyMethodDef receiver_methods[] = {
     {"wake", receiver_wake, METH_NOARGS,
      "wake($self, /)\n--\n\nMakes acquire() return None, and ends a loop over frames. Any thread may call it."},
     {"fileno", receiver_fileno, METH_NOARGS,
-     "fileno($self, /)\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something."},
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something, "
+     "until both have returned None."},
     {"state", receiver_state, METH_NOARGS,
      "state($self, /)\n--\n\n('waiting' | 'connected' | 'lost' | 'ended' | 'failed', a line about it)."},
     {"clock_offset", receiver_clock_offset, METH_NOARGS,
