@@ -9,12 +9,12 @@ namespace framewire::test {
 
 namespace {
 
-bool is_readable(int descriptor, int timeout_ms) {
+bool is_readable(int descriptor, int wait_ms) {
   pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
-  return ::poll(&one, 1, timeout_ms) == 1;
+  return ::poll(&one, 1, wait_ms) == 1;
 }
 
-constexpr int patience_ms = 20'000;
+constexpr int timeout_ms = 20'000;
 
 }  // namespace
 
@@ -28,12 +28,12 @@ TEST(LibraryDescriptors, AReceiversLoopGetsEveryFrame) {
     for (std::uint64_t i = 0; i < frames; ++i) {
       ASSERT_EQ(sending.send(static_cast<std::uint8_t>(i)), FW_OK) << fw_message();
     }
-    EXPECT_EQ(fw_sender_drain(sending.sender, patience_ns), FW_OK);
+    EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK);
   });
   std::uint64_t received = 0;
   fw_result result = FW_NOTHING;
   fw_event event{};
-  while (result != FW_ENDED && is_readable(descriptor, patience_ms)) {
+  while (result != FW_ENDED && is_readable(descriptor, timeout_ms)) {
     fw_frame* frame = nullptr;
     while ((result = fw_receiver_acquire(receiving.receiver, 0, &frame)) == FW_OK) {
       EXPECT_TRUE(is_all(view_of(frame), static_cast<std::uint8_t>(received)));
@@ -52,7 +52,7 @@ TEST(LibraryDescriptors, AReceiversIsQuietWithoutFrames) {
   SendingProgram sending;
   ReceivingProgram receiving(sending);
   fw_slot* slot = nullptr;
-  ASSERT_EQ(fw_stream_claim(sending.stream, patience_ns, 0, &slot), FW_OK);  // the session is there
+  ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);  // the session is there
   int descriptor = -1;
   ASSERT_EQ(fw_receiver_descriptor(receiving.receiver, &descriptor), FW_OK);
   fw_frame* frame = nullptr;
@@ -66,7 +66,7 @@ TEST(LibraryDescriptors, AReceiversIsQuietWithoutFrames) {
   EXPECT_LT(turns, 50);  // it settles
   ASSERT_EQ(fw_slot_publish(slot, nullptr), FW_OK);
   fw_slot_unref(slot);
-  EXPECT_TRUE(is_readable(descriptor, patience_ms));
+  EXPECT_TRUE(is_readable(descriptor, timeout_ms));
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, 0, &frame), FW_OK);
   fw_frame_unref(frame);
 }
@@ -89,7 +89,7 @@ TEST(LibraryDescriptors, ASendersLoopSendsEveryFrame) {
     }
   });
   std::uint8_t sent = 0;
-  while (sent < frames && is_readable(descriptor, patience_ms)) {
+  while (sent < frames && is_readable(descriptor, timeout_ms)) {
     while (sent < frames && fw_stream_claim(sending.stream, 0, 0, &slot) == FW_OK) {
       SendingProgram::fill(slot, sent++);
       EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK);
@@ -106,7 +106,7 @@ TEST(LibraryDescriptors, WakeMakesThemReadable) {
   int of_stream = -1;
   ASSERT_EQ(fw_stream_descriptor(sending.stream, &of_stream), FW_OK);
   fw_slot* slot = nullptr;
-  ASSERT_EQ(fw_stream_claim(sending.stream, patience_ns, 0, &slot), FW_OK);
+  ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
   fw_slot_unref(slot);
   fw_receiver_destroy(std::exchange(receiving.receiver, nullptr));
   fw_result result = FW_OK;
@@ -116,7 +116,7 @@ TEST(LibraryDescriptors, WakeMakesThemReadable) {
   }
   EXPECT_FALSE(is_readable(of_stream, 0));
   ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);
-  EXPECT_TRUE(is_readable(of_stream, patience_ms));
+  EXPECT_TRUE(is_readable(of_stream, timeout_ms));
   EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_WOKEN);
 }
 
@@ -132,7 +132,7 @@ TEST(LibraryDescriptors, EventsMakeThemReadable) {
   }
   fw_slot* slot = nullptr;
   fw_result result = FW_NOTHING;
-  while (result == FW_NOTHING && is_readable(descriptor, patience_ms)) {
+  while (result == FW_NOTHING && is_readable(descriptor, timeout_ms)) {
     if (fw_stream_claim(sending.stream, 0, 0, &slot) == FW_OK) {
       fw_slot_unref(slot);
     }

@@ -44,7 +44,7 @@ TEST(LibraryFork, TheChildsHandlesAreDead) {
   ASSERT_EQ(sending.send(1), FW_OK);
   fw_frame* const frame = receiving.acquire();
   fw_slot* slot = nullptr;
-  ASSERT_EQ(fw_stream_claim(sending.stream, patience_ns, 0, &slot), FW_OK);
+  ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
   const fw_view view = view_of(frame);
   EXPECT_EQ(in_child([&] {
               fw_frame* none = nullptr;
@@ -117,7 +117,7 @@ TEST(LibraryFork, SlotsOfAKilledViewerComeBackAlthoughItsChildLives) {
     if (fw_receiver_create(sending.address().c_str(), nullptr, &receiver) != FW_OK) {
       ::_exit(1);
     }
-    while (fw_receiver_acquire(receiver, patience_ns, &frame) == FW_OK) {
+    while (fw_receiver_acquire(receiver, timeout_ns, &frame) == FW_OK) {
     }
     const pid_t grandchild = ::fork();
     if (grandchild == 0) {
@@ -129,7 +129,7 @@ TEST(LibraryFork, SlotsOfAKilledViewerComeBackAlthoughItsChildLives) {
   }
   fw_result result = FW_OK;
   fw_slot* slot = nullptr;
-  while ((result = fw_stream_claim(sending.stream, patience_ns / 10, 0, &slot)) == FW_OK) {
+  while ((result = fw_stream_claim(sending.stream, timeout_ns / 10, 0, &slot)) == FW_OK) {
     fw_slot_publish(slot, nullptr);
     fw_slot_unref(slot);
   }

@@ -110,7 +110,7 @@ TEST(LibraryFormats, BytesHaveALengthForEachFrame) {
   sending.begin(0, FW_PIXEL_BYTES, 1000, 1);
   ReceivingProgram receiving(sending);
   fw_slot* slot = nullptr;
-  ASSERT_EQ(fw_stream_claim(sending.stream, patience_ns, 0, &slot), FW_OK);
+  ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
   sending.fill(slot, 5);
   fw_frame_info info{sizeof info, 0, 0, 0, 1001};
   EXPECT_EQ(fw_slot_publish(slot, &info), FW_ERROR_ARGUMENT);

@@ -95,10 +95,10 @@ TEST_P(LibraryFrames, EndWithTheirStream) {
   ASSERT_EQ(sending.send(1), FW_OK);
   ASSERT_EQ(sending.send(2), FW_OK);
   fw_frame* const held = receiving.acquire();
-  std::thread drained([&] { EXPECT_EQ(fw_sender_drain(sending.sender, patience_ns), FW_OK) << fw_message(); });
+  std::thread drained([&] { EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK) << fw_message(); });
   fw_frame_unref(receiving.acquire());
   fw_frame* frame = nullptr;
-  EXPECT_EQ(fw_receiver_acquire(receiving.receiver, patience_ns, &frame), FW_ENDED) << fw_message();
+  EXPECT_EQ(fw_receiver_acquire(receiving.receiver, timeout_ns, &frame), FW_ENDED) << fw_message();
   drained.join();  // the receiver still exists, and has a frame
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, 0, &frame), FW_ENDED);
   EXPECT_TRUE(is_all(view_of(held), 1));
@@ -144,7 +144,7 @@ TEST(LibraryReceivers, OneThatGivesUpSaysWhy) {
   ASSERT_EQ(fw_receiver_create("127.0.0.1:1", SettingsOf(OptionList{{"retry", "50ms"}}).get(), &receiver), FW_OK)
       << fw_message();
   fw_frame* frame = nullptr;
-  EXPECT_EQ(fw_receiver_acquire(receiver, patience_ns, &frame), FW_ERROR_LOST);
+  EXPECT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_ERROR_LOST);
   EXPECT_TRUE(says("127.0.0.1:1"));
   std::int32_t state = -1;
   EXPECT_EQ(fw_receiver_state(receiver, &state, nullptr, 0), FW_OK);
@@ -159,7 +159,7 @@ TEST(LibraryReceivers, AStreamThatIsNotThereIsRefused) {
   const std::string source = "127.0.0.1:" + std::to_string(sending.port) + "/camera";
   ASSERT_EQ(fw_receiver_create(source.c_str(), nullptr, &receiver), FW_OK);
   fw_frame* frame = nullptr;
-  EXPECT_EQ(fw_receiver_acquire(receiver, patience_ns, &frame), FW_ERROR_REFUSED);
+  EXPECT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_ERROR_REFUSED);
   EXPECT_TRUE(says("camera"));
   EXPECT_TRUE(says("render"));
   fw_receiver_destroy(receiver);
@@ -182,11 +182,11 @@ TEST(LibraryReceivers, ASenderMayDial) {
   fw_format_init(&format, sizeof format, FW_PIXEL_GRAY8, 8, 8);
   ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
   fw_slot* slot = nullptr;
-  ASSERT_EQ(fw_stream_claim(stream, patience_ns, 0, &slot), FW_OK) << fw_message();
+  ASSERT_EQ(fw_stream_claim(stream, timeout_ns, 0, &slot), FW_OK) << fw_message();
   EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK);
   fw_slot_unref(slot);
   fw_frame* frame = nullptr;
-  EXPECT_EQ(fw_receiver_acquire(receiver, patience_ns, &frame), FW_OK) << fw_message();
+  EXPECT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_OK) << fw_message();
   fw_frame_unref(frame);
   fw_sender_destroy(sender);
   fw_receiver_destroy(receiver);

@@ -95,10 +95,10 @@ TEST(LibraryMisuse, ASignalDoesNotEndAWait) {
   fw_slot* slot = nullptr;
   fw_frame* frame = nullptr;
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, second_ns / 10, &frame), FW_NOTHING);
-  EXPECT_EQ(fw_stream_claim(sending.stream, patience_ns, 0, &slot), FW_OK);
+  EXPECT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
   EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK);
   fw_slot_unref(slot);
-  EXPECT_EQ(fw_receiver_acquire(receiving.receiver, patience_ns, &frame), FW_OK);
+  EXPECT_EQ(fw_receiver_acquire(receiving.receiver, timeout_ns, &frame), FW_OK);
   fw_frame_unref(frame);
   is_over = true;
   disturbing.join();

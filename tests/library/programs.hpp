@@ -15,7 +15,7 @@ namespace framewire::test {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 /// For what comes soon; only a failing test waits so long.
-constexpr std::int64_t patience_ns = 20 * second_ns;
+constexpr std::int64_t timeout_ns = 20 * second_ns;
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
@@ -68,7 +68,7 @@ class SendingProgram {
   /// Publishes a frame whose bytes are all `value`, and whose tag it is.
   fw_result send(std::uint8_t value, std::uint32_t flags = 0) {
     fw_slot* slot = nullptr;
-    if (const fw_result claimed = fw_stream_claim(stream, patience_ns, flags, &slot); claimed != FW_OK) {
+    if (const fw_result claimed = fw_stream_claim(stream, timeout_ns, flags, &slot); claimed != FW_OK) {
       return claimed;
     }
     fill(slot, value);
@@ -100,7 +100,7 @@ class ReceivingProgram {
   /// The next frame; null after a failure.
   [[nodiscard]] fw_frame* acquire() {
     fw_frame* frame = nullptr;
-    EXPECT_EQ(fw_receiver_acquire(receiver, patience_ns, &frame), FW_OK) << fw_message();
+    EXPECT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_OK) << fw_message();
     return frame;
   }
 

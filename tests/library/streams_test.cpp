@@ -10,7 +10,7 @@ namespace {
 
 fw_slot* claim(const SendingProgram& sending, std::uint32_t flags = FW_CLAIM_UNWATCHED) {
   fw_slot* slot = nullptr;
-  EXPECT_EQ(fw_stream_claim(sending.stream, patience_ns, flags, &slot), FW_OK) << fw_message();
+  EXPECT_EQ(fw_stream_claim(sending.stream, timeout_ns, flags, &slot), FW_OK) << fw_message();
   return slot;
 }
 
