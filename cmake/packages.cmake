@@ -1,6 +1,6 @@
 # Debian packages, built by CPack (scripts/package): framewire-bytes, for machines without OpenGL, framewire, which sends
-# and shows frames, and those of the C library. `cmake --install` installs all of them and the documents. The documents' link targets are
-# installed, too (tests/command/documents_test.py).
+# and shows frames, and those of the C library. `cmake --install` installs all of them and the documents. The documents'
+# link targets are installed, too (tests/command/documents_test.py).
 set(linked_documents README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md)
 foreach(document LICENSE ${linked_documents})
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)

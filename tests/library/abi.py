@@ -42,7 +42,7 @@ def constants(header: str) -> list[str]:
 
 
 def source_of(header: str) -> str:
-    """A library without contents. Values of enumerations are sizes of arrays in it, because abidiff compares no values."""
+    """A library without contents. Constants are sizes of arrays in it, because abidiff compares no values."""
     bodies = [f"{declaration} {{ {'' if declaration.startswith('void ') else 'return 0;'} }}\n"
               for declaration, _ in DECLARATION.findall(header)]
     sizes = [f"FW_API char fw_constant_{name}[100 + {name}];\n" for name in constants(header)]

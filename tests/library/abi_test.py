@@ -49,8 +49,8 @@ class Baseline(unittest.TestCase):
         self.assertIn("parameter 2 of type 'typedef int32_t' was added", report)
 
     def test_a_member_that_is_moved_is_found(self):
-        status, report = self.changed(r"(  uint32_t width;[^\n]*\n)(  uint32_t height; [^\n]*\n)(  uint32_t plane_count;)",
-                                      r"\2\1\3")
+        status, report = self.changed(
+            r"(  uint32_t width;[^\n]*\n)(  uint32_t height; [^\n]*\n)(  uint32_t plane_count;)", r"\2\1\3")
         self.assertTrue(status & abi.CHANGED, report)
         self.assertRegex(report, r"'uint32_t width' offset changed")
         self.assertRegex(report, r"'uint32_t height' offset changed")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import unittest
 
@@ -15,6 +16,7 @@ import harness
 import pictures
 
 BUILD = pathlib.Path(os.environ.get("FRAMEWIRE_BUILD", harness.REPOSITORY / "build" / "release"))
+DOCUMENT = harness.REPOSITORY / "docs" / "library.md"
 EXAMPLES = harness.REPOSITORY / "examples" / "c"
 # The line in an example's first comment by which it is built.
 COMPILATION = re.compile(r"^(?: \*|//) +((?:cc|c\+\+) .+)$", re.MULTILINE)
@@ -153,6 +155,30 @@ class Examples(harness.EndToEnd):
         time.sleep(2)
         self.assertLess(time_s() - before, 1)
         self.stop(program)
+
+
+    def test_the_programs_of_the_document_exchange_frames(self):
+        """docs/library.md begins with two; the first listens on the default port."""
+        blocks = re.findall(r"(?:^(?:    .*)?\n)+", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+        sources = [textwrap.dedent(block) for block in blocks if "int main(void)" in block]
+        self.assertEqual(len(sources), 2)
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.rglob("framewire.pc")).parent)}
+        library = next(self.prefix.rglob("libframewire.so")).parent
+        address = f"127.0.0.1:{harness.free_port()}"
+        for name, source in zip(("send", "receive"), sources):
+            source = source.replace("localhost/", f"{address}/").replace("fw_sender_create(NULL", "create_here(NULL")
+            here = (f'#define create_here(none, sender) fw_sender_create(&(fw_settings){{sizeof(fw_settings), '
+                    f'&(fw_option){{"listen", "{address}"}}, 1, NULL, NULL}}, sender)\n')
+            self.file(f"{name}.c").write_text(here + source)
+            run("sh", "-c", f"cc -Wall -Wextra -Werror {name}.c -o {name} $(pkg-config --cflags --libs framewire)",
+                cwd=self.folder, env=environment)
+        with_library = self.environment(LD_LIBRARY_PATH=str(library))
+        self.start(self.file("send"), environment=with_library)
+        with self.file("output").open("w") as output:
+            self.ends(self.start(self.file("receive"), environment=with_library, stdout=output))
+        lines = self.file("output").read_text().splitlines()
+        self.assertEqual(len(lines), 10)
+        self.assertEqual({line.split(",")[0] for line in lines}, {"640 x 360"})
 
 
 class Compilation(unittest.TestCase):
