@@ -4,18 +4,64 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/error.hpp"
 
 namespace framewire {
 
+namespace {
+
+/// A bit for each descriptor that an object owns.
+constexpr std::size_t bits_per_word = 64;
+std::array<std::atomic<std::uint64_t>, max_noted_descriptors / bits_per_word> owned{};
+
+constexpr bool is_noted(int fd) noexcept {
+  return fd >= 0 && fd < max_noted_descriptors;
+}
+
+std::atomic<std::uint64_t>& word_of(int fd) noexcept {
+  return owned[static_cast<std::size_t>(fd) / bits_per_word];
+}
+
+constexpr std::uint64_t bit_of(int fd) noexcept {
+  return std::uint64_t{1} << (static_cast<std::size_t>(fd) % bits_per_word);
+}
+
+}  // namespace
+
+void FileDescriptor::note_owned(int fd) noexcept {
+  if (is_noted(fd)) {
+    word_of(fd).fetch_or(bit_of(fd), std::memory_order_relaxed);
+  }
+}
+
+void FileDescriptor::note_released(int fd) noexcept {
+  if (is_noted(fd)) {
+    word_of(fd).fetch_and(~bit_of(fd), std::memory_order_relaxed);
+  }
+}
+
 void FileDescriptor::reset(int fd) noexcept {
   if (fd_ >= 0) {
+    note_released(fd_);  // before another thread can get its number
     ::close(fd_);
   }
   fd_ = fd;
+  note_owned(fd_);
+}
+
+void close_owned_descriptors() noexcept {
+  for (std::size_t word = 0; word < owned.size(); ++word) {
+    for (std::uint64_t left = owned[word].exchange(0); left != 0; left &= left - 1) {
+      ::close(static_cast<int>(word * bits_per_word) + std::countr_zero(left));
+    }
+  }
 }
 
 FileDescriptor make_eventfd() {

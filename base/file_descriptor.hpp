@@ -8,7 +8,7 @@ namespace framewire {
 class FileDescriptor {
  public:
   FileDescriptor() noexcept = default;
-  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) { note_owned(fd_); }
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     if (this != &other) {
@@ -22,12 +22,24 @@ class FileDescriptor {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
-  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  [[nodiscard]] int release() noexcept {
+    note_released(fd_);
+    return std::exchange(fd_, -1);
+  }
   void reset(int fd = -1) noexcept;
 
  private:
+  static void note_owned(int fd) noexcept;
+  static void note_released(int fd) noexcept;
+
   int fd_ = -1;
 };
+
+/// Closes every descriptor that a FileDescriptor owns: for a process that was forked, and that uses none of its
+/// parent's objects. Those must not be destroyed afterwards. Async-signal-safe. Descriptors from max_noted_descriptors
+/// on stay open.
+void close_owned_descriptors() noexcept;
+inline constexpr int max_noted_descriptors = 1 << 20;
 
 /// An eventfd (non-blocking, close-on-exec): a counter that one side raises and another waits for.
 /// Throws Error when the process has no descriptors left.

@@ -1,8 +1,8 @@
-# libframewire: the folders base, frame, memory and transport as one shared library. Our programs link it. Its interface
+# libframewire-core: the folders base, frame, memory, input and transport as one shared library. Our programs link it. Its interface
 # is C++ and changes with every release, so its soname is the whole version, and it lies in a folder of its own.
 #
 # Each of these folders is a static library, too. Tests link those, because some tests replace functions of the library.
-option(FRAMEWIRE_SHARED "Programs link libframewire.so; OFF: each program contains what it needs of it" ON)
+option(FRAMEWIRE_SHARED "Programs link libframewire-core.so; OFF: each program contains what it needs of it" ON)
 
 set(core_folder ${CMAKE_INSTALL_LIBDIR}/framewire)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
@@ -10,11 +10,9 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 # add_to_core(TARGET)
 function(add_to_core target)
   set_property(GLOBAL APPEND PROPERTY FRAMEWIRE_CORE ${target})
-  if(FRAMEWIRE_SHARED)
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    # Nobody replaces a function of the shared library. So the compiler may inline it, and the linker calls it directly.
-    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
-  endif()
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # Nobody replaces a function of the shared library. So the compiler may inline it, and the linker calls it directly.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
 endfunction()
 
 # core_as_the_program_wants_it(LIST): replaces the library's folders in this list. A program that link_core_shared()
@@ -47,7 +45,7 @@ function(add_shared_core)
   get_property(core GLOBAL PROPERTY FRAMEWIRE_CORE)
   list(TRANSFORM core REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
   add_library(framewire_shared SHARED ${objects})
-  set_target_properties(framewire_shared PROPERTIES OUTPUT_NAME framewire VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
+  set_target_properties(framewire_shared PROPERTIES OUTPUT_NAME framewire-core VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
     LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   target_link_libraries(framewire_shared PUBLIC framewire_settings Threads::Threads PkgConfig::RDMA
     PRIVATE OpenSSL::SSL OpenSSL::Crypto PkgConfig::XXHASH fmt::fmt)

@@ -61,7 +61,7 @@ if(FRAMEWIRE_FUZZ)
 endif()
 
 # framewire_library(NAME [CORE] SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders
-# that it may include. CORE: the folder is part of libframewire (cmake/library.cmake).
+# that it may include. CORE: the folder is part of libframewire-core (cmake/library.cmake).
 function(framewire_library name)
   cmake_parse_arguments(ARG "CORE" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(framewire_${name} STATIC ${ARG_SOURCES})

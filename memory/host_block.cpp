@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -200,6 +201,22 @@ std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t si
   std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), reserve(whole_bytes), whole_bytes, read_only));
   map_over(block->bytes(), block->memfd(), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
   return block;
+}
+
+void HostBlock::copy_in_place(std::uint64_t offset_bytes, std::uint64_t size_bytes) const {
+  const std::span<std::byte> range = bytes_.subspan(offset_bytes, round_up(size_bytes, page_bytes()));
+  void* const copy = ::mmap(nullptr, range.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) {
+    throw cannot_map(range.size(), errno);
+  }
+  std::memcpy(copy, range.data(), range.size());
+  // One call takes the place of the old pages: a thread that reads them meanwhile finds one or the other.
+  if (::mprotect(copy, range.size(), PROT_READ) != 0 ||
+      ::mremap(copy, range.size(), range.size(), MREMAP_MAYMOVE | MREMAP_FIXED, range.data()) == MAP_FAILED) {
+    const int why = errno;
+    ::munmap(copy, range.size());
+    throw cannot_map(range.size(), why);
+  }
 }
 
 RegisteredAs HostBlock::registered_as() const noexcept {

@@ -53,6 +53,11 @@ class HostBlock final : public Block, public std::enable_shared_from_this<HostBl
                                                     std::uint64_t size_bytes,
                                                     std::shared_ptr<Fence> after) const override;
 
+  /// Puts a copy of this range in its place, which nobody else can write to; the address stays, and the range is
+  /// read-only. Other threads may read it meanwhile. `offset_bytes` is a multiple of the page size; the last page goes
+  /// along whole. Throws Error (no memory).
+  void copy_in_place(std::uint64_t offset_bytes, std::uint64_t size_bytes) const;
+
   /// Writing to a block from map_read_only raises a signal.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   /// -1 for a private block.

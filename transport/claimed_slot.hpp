@@ -30,6 +30,8 @@ class SourceSlot {
   /// The block that holds the slot, and the slot's offset in it. A device that fills or reads the slot needs both.
   [[nodiscard]] const std::shared_ptr<Block>& block() const noexcept { return pool_->block(); }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return index_ * pool_->stride_bytes(); }
+  /// The number of the epoch that it belongs to.
+  [[nodiscard]] std::uint32_t pool_epoch() const noexcept { return pool_->epoch(); }
   /// block() of a stream in host memory; null in other memory.
   [[nodiscard]] std::shared_ptr<HostBlock> host_block() const noexcept {
     return pool_->is_on_host() ? pool_->host_block() : nullptr;

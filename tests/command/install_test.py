@@ -88,7 +88,7 @@ class Packages(unittest.TestCase):
         bytes_files, frames_files = self.files("framewire-bytes"), self.files("framewire")
         counts = collections.Counter(name for package in self.packages for name in self.files(package))
         self.assertEqual([name for name, count in counts.items() if count > 1], [])
-        self.assertTrue(any(re.fullmatch(r"./usr/lib/([^/]+/)?framewire/libframewire\.so\.[\d.]+", name)
+        self.assertTrue(any(re.fullmatch(r"./usr/lib/([^/]+/)?framewire/libframewire-core\.so\.[\d.]+", name)
                             for name in bytes_files))
         programs = {pathlib.PurePath(name).name for name in frames_files if name.startswith("./usr/bin/")}
         self.assertEqual(programs, OF_FRAMES)

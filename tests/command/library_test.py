@@ -1,4 +1,4 @@
-"""libframewire, as it was built: what it exports, what it needs, and that the programs use it."""
+"""libframewire-core, as it was built: what it exports, what it needs, and that the programs use it."""
 import pathlib
 import re
 import subprocess
@@ -30,7 +30,7 @@ def needed(binary: pathlib.Path) -> list[str]:
 
 class Library(unittest.TestCase):
     def setUp(self):
-        (self.library,) = (path for path in (manuals.BUILD / "lib").glob("libframewire.so.*") if not path.is_symlink())
+        (self.library,) = (path for path in (manuals.BUILD / "lib").glob("libframewire-core.so.*") if not path.is_symlink())
 
     def test_exports_only_what_is_ours(self):
         exported = symbols(self.library, "--defined-only")

@@ -182,7 +182,7 @@ class DoctorHost(harness.EndToEnd):
         folder = self.file("programs")
         folder.mkdir(exist_ok=True)
         shutil.copy(harness.BIN / "framewire-doctor", folder)
-        library = folder.parent / "lib"  # where a program looks for libframewire
+        library = folder.parent / "lib"  # where a program looks for libframewire-core
         if not library.exists():
             library.symlink_to(harness.BIN.parent / "lib")
         bench = folder / "framewire-bench"

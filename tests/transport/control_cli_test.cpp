@@ -97,7 +97,7 @@ TEST(FramewireProgram, RefusesWhatIsNoSubcommand) {
 TEST(FramewireProgram, RunsTheProgramBesideItOnly) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.file("bin"));
-  std::filesystem::create_symlink(bin + "/../lib", folder.file("lib"));  // where it looks for libframewire
+  std::filesystem::create_symlink(bin + "/../lib", folder.file("lib"));  // where it looks for libframewire-core
   const std::string program = folder.file("bin/framewire");
   std::filesystem::copy_file(bin + "/framewire", program);
   const Result missing = run(folder, {program, "bench"});

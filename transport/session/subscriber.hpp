@@ -48,6 +48,7 @@ struct SubscriberStatus {
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
+  std::uint32_t format_epoch = 0;           // FrameHeader::epoch of its frames
   std::uint64_t format_session = 0;         // session_number of that epoch: an earlier one until the next format comes
   std::uint32_t ring_slots = 0;             // of the newest epoch: so many frames the program may hold
   std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
@@ -145,6 +146,9 @@ class ReceivedFrame {
   [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
+  /// False when the session was cut. Its sender may then write into a frame that lies in its memory. May be a system
+  /// call.
+  [[nodiscard]] bool is_session_open() const noexcept { return link_ && link_->state() == LinkState::open; }
   /// The number of the session, from 1. Each session counts its own epochs.
   [[nodiscard]] std::uint64_t session_number() const noexcept { return session_number_; }
 

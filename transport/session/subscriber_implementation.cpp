@@ -361,6 +361,7 @@ void Subscriber::Implementation::publish_news(const ViewerSession& session, Serv
   if (session.epoch() != epoch.number) {
     epoch.number = session.epoch();
     status_.format = session.format();
+    status_.format_epoch = epoch.number;
     status_.format_session = status_.session_number;
     status_.ring_slots = session.ring_slots();
     epoch.epochs_begun = ++status_.epochs_begun;

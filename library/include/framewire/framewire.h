@@ -45,7 +45,7 @@
  *
  * TIME. Points in time are nanoseconds of CLOCK_MONOTONIC of this machine, unless it is said otherwise. A timeout is in
  * nanoseconds: 0 does not wait, and less than 0 (FW_FOR_EVER) waits without an end. A signal that the program handles
- * does not end a wait; its handler may call fw_stream_wake() or fw_receiver_wake().
+ * does not end a wait: another thread can, by fw_stream_wake() or fw_receiver_wake().
  *
  * SIZES. Structures begin with struct_size, or are given with their size, and grow at their end in later versions: the
  * library writes no more than the caller has room for.
@@ -273,7 +273,7 @@ FW_API void fw_sender_destroy(fw_sender* sender);
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 
 /* Begins an epoch: frames have this format from now on. Allocates the slots: slots * viewers + 4, and `kept_slots`
- * (0 to 64) more, for a program that keeps so many beside the one that it fills. Slots that are claimed at this moment
+ * (0 to 24) more, for a program that keeps so many beside the one that it fills. Slots that are claimed at this moment
  * can no longer be published. `epoch`, if not NULL, gets its number, from 1. FW_ERROR_ARGUMENT: the format is wrong.
  * FW_ERROR_MEMORY: as it says. */
 FW_API fw_result fw_stream_begin(fw_stream* stream, const fw_format* format, uint32_t kept_slots, uint32_t* epoch);
@@ -289,8 +289,7 @@ enum {
  * every slot, so that it would wait for itself. */
 FW_API fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot);
 
-/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that would wait. May be called by a
- * signal handler. */
+/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. */
 FW_API fw_result fw_stream_wake(fw_stream* stream);
 
 /* Counts a frame that the program had and did not send. */
@@ -416,7 +415,6 @@ FW_API fw_result fw_receiver_get_counts(fw_receiver* receiver, fw_receiver_count
 enum {
   FW_EVENT_MESSAGE = 1,    /* JSON of the other end's program: text, and at a stream viewer_number */
   FW_EVENT_STATE = 2,      /* of a receiver: state, and text as fw_receiver_state() */
-  FW_EVENT_VIEWERS = 3,    /* of a stream: viewers have come or gone; viewer_number is how many there are */
   FW_EVENT_KEY = 16,       /* usage, keysym, pressed, repeated, modifiers */
   FW_EVENT_TEXT = 17,      /* text: characters that were written */
   FW_EVENT_POINTER = 18,   /* x, y, dx, dy, locked: then x and y mean nothing */
@@ -442,7 +440,7 @@ enum { FW_BUTTON_LEFT = 0, FW_BUTTON_MIDDLE = 1, FW_BUTTON_RIGHT = 2, FW_BUTTON_
 /* One event. Fields that its type does not name are 0. Positions are pixels of the frame as it was sent, from its top
  * left, and may lie outside. docs/input.md has more about each. */
 typedef struct fw_event {
-  size_t struct_size; /* as the function was given it */
+  size_t struct_size; /* sizeof(fw_event); functions that fill it set it */
   int32_t type;
   int32_t state;          /* FW_STATE_... */
   uint64_t viewer_number; /* of the session, from 1 */
@@ -466,8 +464,8 @@ typedef struct fw_event {
 
 /* The next event, or FW_NOTHING; never waits: use the descriptor. Of a stream: the first call tells viewers that the
  * program takes input and messages; before it, they are told that it does not. Input comes from one viewer at a time.
- * Queues are bounded, and drops are counted; releases of what is pressed are never dropped. Of a receiver: the first
- * call takes messages from then on; before it, messages are ignored. `struct_size` is sizeof(fw_event). */
+ * Queues are bounded, and drops are counted; releases of what is pressed are never dropped. `struct_size` is
+ * sizeof(fw_event). */
 FW_API fw_result fw_stream_next_event(fw_stream* stream, fw_event* event, size_t struct_size);
 FW_API fw_result fw_receiver_next_event(fw_receiver* receiver, fw_event* event, size_t struct_size);
 

@@ -1,0 +1,106 @@
+#include "library/failure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Never allocates: it also holds the message of a call that had no memory.
+thread_local std::array<char, 1024> message{};
+
+fw_result result_of(ExitStatus status) noexcept {
+  switch (status) {
+    case ExitStatus::usage:
+      return FW_ERROR_ARGUMENT;
+    case ExitStatus::refused:
+      return FW_ERROR_REFUSED;
+    case ExitStatus::lost_peer:
+      return FW_ERROR_LOST;
+    case ExitStatus::ok:
+    case ExitStatus::failed:
+      break;
+  }
+  return FW_ERROR_FAILED;
+}
+
+fw_result result_of(const std::exception& error) noexcept {
+  if (const auto* failure = dynamic_cast<const Failure*>(&error)) {
+    return failure->result();
+  }
+  if (const auto* own = dynamic_cast<const Error*>(&error)) {
+    const bool is_memory = std::string_view(own->what()).starts_with("not enough memory");
+    return is_memory ? FW_ERROR_MEMORY : result_of(own->status());
+  }
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? FW_ERROR_MEMORY : FW_ERROR_INTERNAL;
+}
+
+void keep(std::string_view text) noexcept {
+  std::size_t size = std::min(text.size(), message.size() - 1);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
+    --size;  // not in the middle of a UTF-8 character
+  }
+  std::copy_n(text.begin(), size, message.begin());
+  message.at(size) = '\0';
+}
+
+}  // namespace
+
+fw_result failed(const std::exception& error) noexcept {
+  const fw_result result = result_of(error);
+  keep(dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "there is not enough memory" : error.what());
+  return result;
+}
+
+void require(const void* pointer, const char* function, const char* argument) {
+  if (pointer == nullptr) {
+    throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): " + argument + " is NULL");
+  }
+}
+
+}  // namespace framewire
+
+extern "C" {
+
+const char* fw_message(void) {
+  return framewire::message.data();
+}
+
+const char* fw_version(void) {
+  return FRAMEWIRE_VERSION;
+}
+
+const char* fw_result_name(fw_result result) {
+  switch (result) {
+#define FRAMEWIRE_NAME(name) \
+  case name:                 \
+    return #name
+    FRAMEWIRE_NAME(FW_OK);
+    FRAMEWIRE_NAME(FW_NOTHING);
+    FRAMEWIRE_NAME(FW_NOBODY);
+    FRAMEWIRE_NAME(FW_CHANGED);
+    FRAMEWIRE_NAME(FW_WOKEN);
+    FRAMEWIRE_NAME(FW_ENDED);
+    FRAMEWIRE_NAME(FW_ERROR_ARGUMENT);
+    FRAMEWIRE_NAME(FW_ERROR_STATE);
+    FRAMEWIRE_NAME(FW_ERROR_ALL_HELD);
+    FRAMEWIRE_NAME(FW_ERROR_MEMORY);
+    FRAMEWIRE_NAME(FW_ERROR_REFUSED);
+    FRAMEWIRE_NAME(FW_ERROR_LOST);
+    FRAMEWIRE_NAME(FW_ERROR_UNSUPPORTED);
+    FRAMEWIRE_NAME(FW_ERROR_FORKED);
+    FRAMEWIRE_NAME(FW_ERROR_FAILED);
+    FRAMEWIRE_NAME(FW_ERROR_INTERNAL);
+#undef FRAMEWIRE_NAME
+    default:
+      return "unknown result";
+  }
+}
+
+}  // extern "C"

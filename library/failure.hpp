@@ -1,0 +1,41 @@
+// How a call of the C interface fails: an exception inside, a result and a message outside.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "library/include/framewire/framewire.h"
+
+namespace framewire {
+
+/// Ends a call with this error.
+class Failure : public std::exception {
+ public:
+  Failure(fw_result result, std::string message) : result_(result), message_(std::move(message)) {}
+  [[nodiscard]] fw_result result() const noexcept { return result_; }
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  fw_result result_;
+  std::string message_;
+};
+
+/// Keeps the message for fw_message() of this thread, and returns the result. Call it in a catch clause of
+/// std::exception.
+fw_result failed(const std::exception& error) noexcept;
+
+/// Runs one call. Only exceptions of ours and of the standard library are caught: a thread that is cancelled unwinds.
+template <typename Call>
+fw_result guarded(Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const std::exception& error) {
+    return failed(error);
+  }
+}
+
+/// Throws Failure (FW_ERROR_ARGUMENT) if `pointer` is null: "fw_slot_view(): view is NULL".
+void require(const void* pointer, const char* function, const char* argument);
+
+}  // namespace framewire

@@ -1,0 +1,321 @@
+// Receivers and their frames, behind the handles.
+#include "library/receiver.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.hpp"
+#include "library/blocked_signals.hpp"
+#include "library/events.hpp"
+#include "library/failure.hpp"
+#include "library/formats.hpp"
+#include "transport/control/token.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::size_t viewer_id_digits = 16;
+constexpr std::size_t most_known_formats = 16;
+
+std::int32_t c_state(SubscriberState state) noexcept {
+  switch (state) {
+    case SubscriberState::waiting:
+      return FW_STATE_WAITING;
+    case SubscriberState::connected:
+      return FW_STATE_CONNECTED;
+    case SubscriberState::lost:
+      return FW_STATE_LOST;
+    case SubscriberState::finished:
+      return FW_STATE_ENDED;
+    case SubscriberState::failed:
+      break;
+  }
+  return FW_STATE_FAILED;
+}
+
+std::string text_of(const SubscriberStatus& status) {
+  return status.state == SubscriberState::connected ? status.start_line : status.message;
+}
+
+}  // namespace
+
+// ---- Frames ----
+
+void HeldFrames::add(Frame& frame) {
+  const std::scoped_lock lock(mutex_);
+  frames_.insert(&frame);
+}
+
+void HeldFrames::remove(Frame& frame) noexcept {
+  const std::scoped_lock lock(mutex_);
+  frames_.erase(&frame);
+}
+
+std::uint32_t HeldFrames::count(std::uint64_t session_number) const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(frames_, [&](const Frame* frame) { return frame->session_number() == session_number; }));
+}
+
+std::uint32_t HeldFrames::count() const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<std::uint32_t>(frames_.size());
+}
+
+/// Under the mutex, so that no frame goes meanwhile.
+void HeldFrames::keep_all() noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (Frame* const frame : frames_) {
+    try {
+      frame->keep();
+    } catch (const std::exception&) {
+      // The program learns it from fw_frame_check().
+    }
+  }
+}
+
+Frame::Frame(ReceivedFrame frame, StreamFormat format, std::shared_ptr<HeldFrames> held)
+    : frame_(std::move(frame)), format_(format), held_(std::move(held)) {
+  held_->add(*this);
+}
+
+Frame::~Frame() {
+  held_->remove(*this);
+}
+
+fw_view Frame::view() const noexcept {
+  const FrameHeader& header = frame_.header();
+  fw_view view = view_of(header.layout, frame_.payload().data(), true);
+  view.sequence = header.sequence;
+  view.epoch = header.epoch;
+  view.tag = header.user_tag;
+  view.pts_ns = header.pts_ns;
+  view.begun_ns = header.times.begun_ns;
+  view.completed_ns = header.times.completed_ns;
+  view.received_ns = frame_.received_ns();
+  return view;
+}
+
+/// A ring of this process has no descriptor that others could map.
+bool Frame::is_shared() const noexcept {
+  return frame_.block() && frame_.block()->descriptor() >= 0;
+}
+
+bool Frame::is_whole() const noexcept {
+  return is_kept_.load() || !is_shared() || frame_.is_session_open();
+}
+
+void Frame::keep() {
+  if (!is_whole() || !is_shared() || is_kept_.load()) {
+    return;
+  }
+  frame_.block()->host()->copy_in_place(frame_.offset_in_block_bytes(), frame_.header().layout.size_bytes);
+  is_kept_ = true;
+}
+
+// ---- Receivers ----
+
+Receiver::Receiver(SubscriberOptions options, WaitMode wait, std::unique_ptr<Log> log)
+    : wait_(wait), log_(std::move(log)), viewer_id_(to_hex(random_session_id()).substr(0, viewer_id_digits)) {
+  options.on_message = [this] { signal_eventfd(event_event_.get()); };
+  {
+    const BlockedSignals blocked;
+    subscriber_ = std::make_unique<Subscriber>(std::move(options), *log_);
+  }
+  descriptor_ = any_of({subscriber_->descriptor(), acquire_event_.get(), event_event_.get()});
+  signal_eventfd(acquire_event_.get());
+  signal_eventfd(event_event_.get());
+}
+
+Receiver::~Receiver() {
+  end_session();
+}
+
+fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& frame) {
+  const std::unique_lock lock(acquire_mutex_, std::try_to_lock);
+  if (!lock) {
+    throw Failure(FW_ERROR_STATE, "fw_receiver_acquire(): another thread is in it with this receiver");
+  }
+  const std::int64_t deadline_ns = deadline_of(timeout_ns);
+  for (;;) {
+    if (auto received = is_closed_ ? std::nullopt : subscriber_->next()) {
+      StreamFormat format = format_of(*received);
+      frame = std::make_shared<Frame>(std::move(*received), format, held_);
+      return FW_OK;
+    }
+    follow_status();
+    if (const auto outcome = outcome_without_frame()) {
+      return *outcome;
+    }
+    refuse_to_wait_for_itself();
+    if (timeout_ns == 0) {
+      clear_eventfd(acquire_event_.get());
+      if (subscriber_->arm()) {
+        return FW_NOTHING;
+      }
+    } else if (deadline_ns != INT64_MAX && monotonic_ns() >= deadline_ns) {
+      return FW_NOTHING;
+    } else {
+      subscriber_->wait(deadline_ns, wait_);
+    }
+  }
+}
+
+/// Learns of formats, and has next_event() look at what is new.
+void Receiver::follow_status() {
+  const std::uint64_t version = subscriber_->status_version();
+  if (version == status_version_ && version != 0) {
+    return;
+  }
+  const std::uint64_t epochs_before = status_.epochs_begun;
+  status_version_ = version;
+  status_ = subscriber_->status();
+  if (status_.epochs_begun != epochs_before && status_.format) {
+    formats_.push_back({status_.format_session, status_.format_epoch, *status_.format});
+    if (formats_.size() > most_known_formats) {
+      formats_.pop_front();
+    }
+  }
+  signal_eventfd(event_event_.get());
+}
+
+/// The frame says its layout and colours itself. Should two formats have begun since the last look, the rest is unknown
+/// for the first one's frames.
+StreamFormat Receiver::format_of(const ReceivedFrame& frame) {
+  follow_status();
+  const FrameHeader& header = frame.header();
+  const auto known = std::ranges::find_if(formats_, [&](const KnownFormat& one) {
+    return one.session == frame.session_number() && one.epoch == header.epoch;
+  });
+  StreamFormat format = known != formats_.end() ? known->format : StreamFormat{};
+  format.layout = header.layout;
+  format.colour = header.colour;
+  return format;
+}
+
+std::optional<fw_result> Receiver::outcome_without_frame() {
+  if (is_destroyed_.load()) {
+    throw Failure(FW_ERROR_STATE, "fw_receiver_acquire(): the receiver was destroyed");
+  }
+  if (status_.state == SubscriberState::finished) {
+    end_session();
+    is_closed_ = true;
+    return FW_ENDED;
+  }
+  if (status_.state == SubscriberState::failed) {
+    throw Error(status_.exit_status, status_.message);
+  }
+  return wake_request_.take() ? std::optional<fw_result>(FW_WOKEN) : std::nullopt;
+}
+
+void Receiver::refuse_to_wait_for_itself() const {
+  if (status_.ring_slots == 0 || status_.format_session != status_.session_number) {
+    return;
+  }
+  const std::uint32_t held = held_->count(status_.session_number);
+  if (held >= status_.ring_slots) {
+    throw Failure(FW_ERROR_ALL_HELD, "fw_receiver_acquire(): this program holds all " + std::to_string(held) +
+                                         " frames that it may hold; unref some, or raise the sender's option slots");
+  }
+}
+
+/// The sender has been told when this returns. Frames stay valid: until then nobody writes to them.
+void Receiver::end_session() noexcept {
+  held_->keep_all();
+  try {
+    subscriber_->close("{}");
+  } catch (const std::exception&) {
+    // Without memory for the message the sender notices the end by itself.
+  }
+}
+
+void Receiver::wake() noexcept {
+  wake_request_.set();
+  subscriber_->wake();
+}
+
+void Receiver::end() noexcept {
+  is_destroyed_ = true;
+  subscriber_->wake();
+}
+
+std::int32_t Receiver::state(std::string& text) const {
+  const SubscriberStatus status = subscriber_->status();
+  text = text_of(status);
+  return c_state(status.state);
+}
+
+fw_receiver_counts Receiver::counts() const {
+  const SubscriberCounts all = subscriber_->counts();
+  fw_receiver_counts counts{};
+  counts.struct_size = sizeof counts;
+  counts.frames_received = all.frames_received;
+  counts.bytes_received = all.bytes_received;
+  counts.frames_lost = all.frames_lost;
+  counts.frames_skipped = all.frames_skipped;
+  counts.sessions = all.sessions;
+  counts.messages_dropped = all.messages_dropped;
+  counts.frames_held = held_->count();
+  counts.slots = subscriber_->status().ring_slots;
+  return counts;
+}
+
+// ---- Events ----
+
+fw_result Receiver::next_event(fw_event& event) {
+  const std::unique_lock lock(event_mutex_, std::try_to_lock);
+  if (!lock) {
+    throw Failure(FW_ERROR_STATE, "fw_receiver_next_event(): another thread is in it with this receiver");
+  }
+  clear_eventfd(event_event_.get());  // before it looks
+  const SubscriberStatus status = subscriber_->status();
+  event = {};
+  if (const std::int32_t state = c_state(status.state);
+      state != told_state_ || status.session_number != told_session_) {
+    told_state_ = state;
+    told_session_ = status.session_number;
+    text_ = text_of(status);
+    event.type = FW_EVENT_STATE;
+    event.state = state;
+  } else if (auto message = subscriber_->take_message()) {
+    text_ = std::move(*message);
+    event.type = FW_EVENT_MESSAGE;
+  } else {
+    return FW_NOTHING;
+  }
+  event.text = text_.c_str();
+  signal_eventfd(event_event_.get());  // there may be more
+  return FW_OK;
+}
+
+fw_result Receiver::send(const std::string& message) {
+  const SubscriberStatus status = subscriber_->status();
+  if (status.state != SubscriberState::connected) {
+    return FW_NOBODY;
+  }
+  if (!status.message_refusal.empty()) {
+    throw Failure(FW_ERROR_REFUSED, status.message_refusal);
+  }
+  return subscriber_->send_message(message) ? FW_OK : FW_NOTHING;
+}
+
+fw_result Receiver::send_event(const fw_event& event) {
+  const SubscriberStatus status = subscriber_->status();
+  if (status.state != SubscriberState::connected || !status.format) {
+    return FW_NOBODY;
+  }
+  const InputBatch batch{.viewer = viewer_id_, .epoch = status.format_epoch, .events = {input_event(event)}};
+  try {
+    read_input(to_json(batch));
+  } catch (const Error& error) {
+    throw Failure(FW_ERROR_ARGUMENT, std::string("fw_receiver_send_event(): ") + error.what());
+  }
+  if (!status.input_refusal.empty()) {
+    throw Failure(FW_ERROR_REFUSED, status.input_refusal);
+  }
+  return subscriber_->send_input(batch) ? FW_OK : FW_NOTHING;
+}
+
+}  // namespace framewire

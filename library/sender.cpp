@@ -1,0 +1,102 @@
+#include "library/sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "library/blocked_signals.hpp"
+#include "library/failure.hpp"
+#include "library/handles.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire {
+
+Sender::Sender(EndpointOptions endpoint, std::unique_ptr<Log> log)
+    : endpoint_(std::move(endpoint)), log_(std::move(log)) {}
+
+std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_stream*& handle) {
+  const std::scoped_lock lock(mutex_);
+  if (service_ || is_drained_) {
+    throw Failure(FW_ERROR_STATE, "fw_sender_add_stream(): the sender was started before; add its streams first");
+  }
+  const auto is_same = [&](const Offered& one) { return one.stream->stream().options().name == options.name; };
+  if (std::ranges::any_of(streams_, is_same)) {
+    throw Failure(FW_ERROR_ARGUMENT,
+                  "fw_sender_add_stream(): there is a stream " + quote(options.name) + " already; take another name");
+  }
+  if (streams_.size() >= max_offered_streams) {
+    throw Failure(FW_ERROR_ARGUMENT, "fw_sender_add_stream(): one sender offers at most " +
+                                         std::to_string(max_offered_streams) + " streams; make another sender");
+  }
+  options.number = static_cast<std::uint32_t>(streams_.size());
+  const auto stream = std::make_shared<SourceStream>(std::move(options));
+  streams_.reserve(streams_.size() + 1);
+  handle = make_handle(stream);
+  streams_.push_back({stream, handle});
+  return stream;
+}
+
+void Sender::start() {
+  const std::scoped_lock lock(mutex_);
+  if (service_ || is_drained_) {
+    throw Failure(FW_ERROR_STATE, "fw_sender_start(): the sender was started before");
+  }
+  if (streams_.empty()) {
+    throw Failure(FW_ERROR_STATE, "fw_sender_start(): the sender has no stream; call fw_sender_add_stream() first");
+  }
+  std::vector<Stream*> offered;
+  for (const Offered& one : streams_) {
+    offered.push_back(&one.stream->stream());
+  }
+  const BlockedSignals blocked;
+  service_ = std::make_shared<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
+  log_->info(service_->describe());
+  for (const Offered& one : streams_) {
+    one.stream->offered_by(service_, endpoint_.dial.has_value());
+  }
+}
+
+std::uint16_t Sender::port() const {
+  const std::scoped_lock lock(mutex_);
+  if (!service_) {
+    throw Failure(FW_ERROR_STATE, "fw_sender_port(): the sender was not started; call fw_sender_start() first");
+  }
+  return service_->port();
+}
+
+fw_result Sender::drain(std::int64_t timeout_ns) {
+  std::shared_ptr<SenderService> service;
+  {
+    const std::scoped_lock lock(mutex_);
+    service = service_;
+    is_drained_ = true;
+    for (const Offered& one : streams_) {
+      one.stream->finish(false);
+    }
+  }
+  const std::int64_t deadline_ns = timeout_ns == 0 ? monotonic_ns() : deadline_of(timeout_ns);
+  if (service) {
+    service->drain(deadline_ns);
+  }
+  return deadline_ns == INT64_MAX || monotonic_ns() < deadline_ns ? FW_OK : FW_NOTHING;
+}
+
+void Sender::end() noexcept {
+  std::shared_ptr<SenderService> service;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const Offered& one : streams_) {
+      one.stream->finish(true);
+      handles::end_reference(one.handle, HandleKind::stream);
+    }
+    service = std::move(service_);
+  }
+  if (service) {
+    service->interrupt(monotonic_ns());
+    service.reset();  // here, or where another thread drains it
+  }
+  const std::scoped_lock lock(mutex_);
+  streams_.clear();
+}
+
+}  // namespace framewire

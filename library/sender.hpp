@@ -1,0 +1,124 @@
+// What a sender's handles stand for: the sender, its streams, and the slots that the program has.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "base/log.hpp"
+#include "library/include/framewire/framewire.h"
+#include "library/waking.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+class SourceStream;
+
+/// A slot that the program has. Any thread.
+class Slot {
+ public:
+  Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed, StreamFormat format);
+  ~Slot();
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  [[nodiscard]] fw_view view() const;
+  fw_result publish(const fw_frame_info& info);
+
+ private:
+  const std::shared_ptr<SourceStream> stream_;  // outlives what is of it
+  const StreamFormat format_;
+  mutable std::mutex mutex_;
+  std::optional<ClaimedSlot> claimed_;  // until it is published
+  std::optional<KeptSlot> kept_;        // from then on; neither: the frame was dropped
+  fw_frame_info info_{};
+};
+
+/// A stream with what the program asks of it. Any thread. Slots keep it alive, also without its sender.
+class SourceStream : public std::enable_shared_from_this<SourceStream> {
+ public:
+  explicit SourceStream(StreamOptions options);
+
+  std::uint32_t begin(const StreamFormat& format, std::uint32_t kept_slots);
+  fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot);
+  void wake() noexcept;
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
+  fw_result next_event(fw_event& event);
+  fw_result send(std::string message);
+  void drop() noexcept { stream_.drop_frame(); }
+  [[nodiscard]] fw_stream_counts counts() const;
+
+  /// The sender was started. One that dials may be refused, which ends the stream.
+  void offered_by(const std::shared_ptr<SenderService>& service, bool is_dialling);
+  /// The sender is drained, or has ended: waits return.
+  void finish(bool is_destroyed) noexcept;
+  [[nodiscard]] bool is_finished() const noexcept { return is_finished_.load(); }
+  [[nodiscard]] Stream& stream() noexcept { return stream_; }
+
+ private:
+  friend class Slot;
+
+  [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
+  StreamFormat current_format() const;
+  void refuse_to_wait_for_itself() const;
+  [[nodiscard]] std::optional<fw_result> outcome_without_slot();
+  [[nodiscard]] std::int64_t longest_wait_until(std::int64_t deadline_ns) const noexcept;
+  bool take_message(fw_event& event);
+  bool take_input(fw_event& event);
+
+  Stream stream_;
+  std::mutex begin_mutex_;  // of who begins an epoch
+  std::atomic<bool> is_finished_ = false;
+  std::atomic<bool> is_destroyed_ = false;
+  std::atomic<std::uint32_t> slots_held_ = 0;  // of all epochs
+  WakeRequest wake_request_;
+  std::atomic<bool> is_dialling_ = false;
+  mutable std::mutex arm_mutex_;  // of arm(), and of the next one
+  std::weak_ptr<SenderService> service_;
+  FileDescriptor claim_event_ = make_eventfd();  // raised before the first claim without waiting
+  FileDescriptor event_event_ = make_eventfd();  // raised while there may be events
+  FileDescriptor descriptor_;
+
+  std::mutex event_mutex_;  // guards what follows
+  std::unique_ptr<SourceInbox::Reader> reader_;
+  std::deque<std::pair<InputEvent, std::pair<std::string, std::uint64_t>>> events_;  // with viewer and epoch
+  std::string text_;                                                                 // of the newest event
+};
+
+/// Owned by its handle. Any thread.
+class Sender {
+ public:
+  Sender(EndpointOptions endpoint, std::unique_ptr<Log> log);
+  ~Sender() { end(); }
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+  std::shared_ptr<SourceStream> add_stream(StreamOptions options, fw_stream*& handle);
+  void start();
+  [[nodiscard]] std::uint16_t port() const;
+  fw_result drain(std::int64_t timeout_ns);
+  void end() noexcept;
+
+ private:
+  struct Offered {
+    std::shared_ptr<SourceStream> stream;
+    fw_stream* handle = nullptr;
+  };
+
+  const EndpointOptions endpoint_;
+  const std::unique_ptr<Log> log_;
+  mutable std::mutex mutex_;
+  std::vector<Offered> streams_;
+  std::shared_ptr<SenderService> service_;
+  bool is_drained_ = false;
+};
+
+}  // namespace framewire

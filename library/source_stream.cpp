@@ -1,0 +1,280 @@
+// Streams and their slots, behind the handles.
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "library/events.hpp"
+#include "library/failure.hpp"
+#include "library/formats.hpp"
+#include "library/sender.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// How often a claim looks whether the dialled viewer has refused.
+constexpr std::int64_t refusal_period_ns = 200 * ns_per_ms;
+
+constexpr const char* destroyed = "the sender of this stream was destroyed";
+
+}  // namespace
+
+// ---- Slots ----
+
+Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed, StreamFormat format)
+    : stream_(std::move(stream)), format_(format), claimed_(std::move(claimed)) {
+  ++stream_->slots_held_;
+}
+
+Slot::~Slot() {
+  claimed_.reset();
+  kept_.reset();
+  --stream_->slots_held_;
+}
+
+fw_view Slot::view() const {
+  const std::scoped_lock lock(mutex_);
+  if (!claimed_ && !kept_) {
+    throw Failure(FW_ERROR_STATE, "fw_slot_view(): the slot's frame was dropped; unref it and claim another one");
+  }
+  const auto data = claimed_ ? std::span<const std::byte>(claimed_->bytes()) : kept_->bytes();
+  fw_view view = view_of(format_.layout, data.data(), kept_.has_value());
+  view.epoch = claimed_ ? claimed_->pool_epoch() : kept_->pool_epoch();
+  view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : (claimed_ ? claimed_->begun_ns() : 0);
+  view.tag = info_.tag;
+  view.pts_ns = info_.pts_ns;
+  return view;
+}
+
+fw_result Slot::publish(const fw_frame_info& info) {
+  const std::scoped_lock lock(mutex_);
+  if (!claimed_) {
+    throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
+  }
+  if (stream_->is_finished()) {
+    return FW_ENDED;
+  }
+  FrameInfo frame{.pts_ns = info.pts_ns, .user_tag = info.tag, .begun_ns = info.begun_ns};
+  if (info.size_bytes != 0) {
+    if (format_.layout.format != PixelFormat::bytes || info.size_bytes > format_.layout.size_bytes) {
+      throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): size_bytes is " + std::to_string(info.size_bytes) +
+                                           "; it is for FW_PIXEL_BYTES alone, and at most the slot's " +
+                                           std::to_string(format_.layout.size_bytes));
+    }
+    frame.layout = bytes_layout(info.size_bytes);
+  }
+  info_ = info;
+  kept_ = stream_->stream().publish_and_keep(std::move(*claimed_), frame);
+  claimed_.reset();
+  return kept_ ? FW_OK : FW_CHANGED;
+}
+
+// ---- Streams ----
+
+SourceStream::SourceStream(StreamOptions options)
+    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), claim_event_.get(), event_event_.get()})) {
+  stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
+  signal_eventfd(claim_event_.get());
+}
+
+std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept_slots) {
+  const std::unique_lock lock(begin_mutex_, std::try_to_lock);
+  if (!lock) {
+    throw Failure(FW_ERROR_STATE, "fw_stream_begin(): another thread begins a format of this stream");
+  }
+  if (is_finished()) {
+    throw Failure(FW_ERROR_STATE,
+                  std::string("fw_stream_begin(): ") + (is_destroyed_ ? destroyed : "the stream has ended"));
+  }
+  if (kept_slots > max_extra_slots) {
+    throw Failure(FW_ERROR_ARGUMENT, "fw_stream_begin(): kept_slots is " + std::to_string(kept_slots) +
+                                         "; it takes 0 to " + std::to_string(max_extra_slots));
+  }
+  stream_.begin_epoch(format, 0, kept_slots);
+  return stream_.epoch();
+}
+
+StreamFormat SourceStream::current_format() const {
+  const auto format = stream_.format();
+  if (!format) {
+    throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
+  }
+  return *format;
+}
+
+/// Slots of earlier formats count, too, so that this can only be too late for a program that holds some.
+void SourceStream::refuse_to_wait_for_itself() const {
+  if (stream_.slot_count() != 0 && slots_held_.load() >= stream_.slot_count()) {
+    throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(slots_held_.load()) +
+                                         " slots of the stream; publish or unref some");
+  }
+}
+
+/// Why claim() returned nothing, if that was not its deadline, and was not by chance.
+std::optional<fw_result> SourceStream::outcome_without_slot() {
+  if (is_destroyed_.load()) {
+    throw Failure(FW_ERROR_STATE, std::string("fw_stream_claim(): ") + destroyed);
+  }
+  if (wake_request_.take()) {
+    return FW_WOKEN;
+  }
+  if (is_finished() || stream_.is_stopping()) {
+    return FW_ENDED;
+  }
+  if (is_dialling_.load()) {
+    const auto service = the_service();
+    if (const std::string refusal = service ? service->refusal() : std::string(); !refusal.empty()) {
+      throw Failure(FW_ERROR_REFUSED, refusal);
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t SourceStream::longest_wait_until(std::int64_t deadline_ns) const noexcept {
+  return is_dialling_.load() ? std::min(deadline_ns, monotonic_ns() + refusal_period_ns) : deadline_ns;
+}
+
+fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot) {
+  if ((flags & ~static_cast<std::uint32_t>(FW_CLAIM_UNWATCHED)) != 0) {
+    throw Failure(FW_ERROR_ARGUMENT,
+                  "fw_stream_claim(): flags is " + std::to_string(flags) + "; it takes 0 or FW_CLAIM_UNWATCHED");
+  }
+  const std::int64_t deadline_ns = deadline_of(timeout_ns);
+  ClaimOptions options{.deadline_ns = 0, .unwatched = (flags & FW_CLAIM_UNWATCHED) != 0};
+  for (;;) {
+    current_format();
+    if (auto claimed = is_finished() ? std::nullopt : stream_.claim(options)) {
+      const StreamFormat format = current_format();
+      if (claimed->pool_epoch() != stream_.epoch()) {
+        continue;  // another format began at this moment
+      }
+      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed), format);
+      return FW_OK;
+    }
+    if (const auto outcome = outcome_without_slot()) {
+      return *outcome;
+    }
+    refuse_to_wait_for_itself();
+    if (timeout_ns == 0) {
+      const std::scoped_lock lock(arm_mutex_);
+      clear_eventfd(claim_event_.get());
+      if (options.unwatched || stream_.arm(options)) {
+        return stream_.has_viewer() ? FW_NOTHING : FW_NOBODY;
+      }
+    } else if (deadline_ns != INT64_MAX && monotonic_ns() >= deadline_ns) {
+      return stream_.has_viewer() ? FW_NOTHING : FW_NOBODY;
+    }
+    options.deadline_ns = timeout_ns == 0 ? 0 : longest_wait_until(deadline_ns);
+  }
+}
+
+void SourceStream::wake() noexcept {
+  wake_request_.set();
+  stream_.wake();
+}
+
+void SourceStream::offered_by(const std::shared_ptr<SenderService>& service, bool is_dialling) {
+  const std::scoped_lock lock(arm_mutex_);
+  service_ = service;
+  is_dialling_ = is_dialling;
+}
+
+std::shared_ptr<SenderService> SourceStream::the_service() const {
+  const std::scoped_lock lock(arm_mutex_);
+  return service_.lock();
+}
+
+void SourceStream::finish(bool is_destroyed) noexcept {
+  is_destroyed_ = is_destroyed;
+  is_finished_ = true;
+  stream_.stop();
+  stream_.finish();
+  signal_eventfd(claim_event_.get());
+}
+
+fw_stream_counts SourceStream::counts() const {
+  const SourceInbox::Counts inbox = stream_.inbox().counts();
+  fw_stream_counts counts{};
+  counts.struct_size = sizeof counts;
+  counts.frames_published = stream_.frames_produced();
+  counts.frames_dropped = stream_.frames_dropped_at_source();
+  counts.viewers = stream_.viewer_count();
+  counts.slots_in_use = stream_.slots_in_use();
+  counts.messages_sent = inbox.messages_sent;
+  counts.messages_dropped = inbox.messages_dropped;
+  counts.events_dropped = inbox.events_dropped;
+  const auto service = the_service();
+  for (const SessionReport& report : service ? service->reports() : std::vector<SessionReport>()) {
+    if (report.stream == stream_.options().name) {
+      counts.frames_sent += report.counts.frames_sent;
+      counts.frames_skipped += report.counts.frames_skipped;
+      counts.frames_lost += report.frames_lost;
+      ++counts.sessions;
+    }
+  }
+  return counts;
+}
+
+// ---- Events ----
+
+fw_result SourceStream::next_event(fw_event& event) {
+  const std::unique_lock lock(event_mutex_, std::try_to_lock);
+  if (!lock) {
+    throw Failure(FW_ERROR_STATE, "fw_stream_next_event(): another thread is in it with this stream");
+  }
+  if (!reader_) {
+    const auto tell = [this] { signal_eventfd(event_event_.get()); };
+    reader_ = stream_.inbox().open_input(tell);
+    stream_.inbox().take_messages(tell);
+  }
+  clear_eventfd(event_event_.get());  // before it looks
+  if (!take_message(event) && !take_input(event)) {
+    return FW_NOTHING;
+  }
+  signal_eventfd(event_event_.get());  // there may be more
+  return FW_OK;
+}
+
+bool SourceStream::take_message(fw_event& event) {
+  auto message = stream_.inbox().take_message();
+  if (!message) {
+    return false;
+  }
+  text_ = std::move(message->body);
+  event = {};
+  event.type = FW_EVENT_MESSAGE;
+  event.viewer_number = message->viewer;
+  event.text = text_.c_str();
+  return true;
+}
+
+bool SourceStream::take_input(fw_event& event) {
+  if (events_.empty()) {
+    auto batch = reader_->take();
+    for (InputEvent& one : batch ? batch->events : std::vector<InputEvent>()) {
+      events_.push_back({std::move(one), {batch->viewer, batch->epoch}});
+    }
+  }
+  if (events_.empty()) {
+    return false;
+  }
+  event = c_event(events_.front().first, text_);
+  const auto& [viewer, epoch] = events_.front().second;
+  std::copy_n(viewer.begin(), std::min(viewer.size(), sizeof event.viewer - 1), event.viewer);
+  event.epoch = static_cast<std::uint32_t>(epoch);
+  events_.pop_front();
+  return true;
+}
+
+fw_result SourceStream::send(std::string message) {
+  if (stream_.viewer_count() == 0) {
+    return FW_NOBODY;
+  }
+  const std::uint64_t dropped = stream_.inbox().counts().messages_dropped;
+  stream_.inbox().broadcast(std::move(message));
+  return stream_.inbox().counts().messages_dropped == dropped ? FW_OK : FW_NOTHING;
+}
+
+}  // namespace framewire

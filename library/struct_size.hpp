@@ -1,0 +1,49 @@
+// Structures of the C interface, which grow: the caller's may be older and smaller, or newer and larger.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "library/failure.hpp"
+
+namespace framewire {
+
+/// Throws Failure (FW_ERROR_ARGUMENT) if the size is less than the first version of the structure had, or so large that
+/// it is none: a structure that was not initialised.
+inline void check_struct_size(std::size_t given, std::size_t first_version, std::string_view function,
+                              std::string_view name) {
+  constexpr std::size_t largest = 65'536;
+  if (given < first_version || given > largest) {
+    throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): struct_size of " + std::string(name) + " is " +
+                                         std::to_string(given) + "; set it to sizeof(" + std::string(name) + ")");
+  }
+}
+
+/// Gives the caller as much of `value` as it has room for, and zeros behind it. `value` begins with struct_size.
+template <typename Struct>
+void hand_out(Struct value, Struct* into, std::size_t struct_size, std::string_view function, std::string_view name) {
+  require(into, std::string(function).c_str(), std::string(name).c_str());
+  check_struct_size(struct_size, sizeof(Struct), function, name);
+  value.struct_size = struct_size;
+  std::memcpy(into, &value, std::min(struct_size, sizeof(Struct)));
+  if (struct_size > sizeof(Struct)) {
+    std::memset(reinterpret_cast<char*>(into) + sizeof(Struct), 0, struct_size - sizeof(Struct));
+  }
+}
+
+/// What the caller gave, of any version: fields that it does not have are 0. It begins with struct_size.
+template <typename Struct>
+Struct taken_in(const Struct* given, std::size_t first_version, std::string_view function, std::string_view name) {
+  require(given, std::string(function).c_str(), std::string(name).c_str());
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  check_struct_size(size, first_version, function, name);
+  Struct value{};
+  std::memcpy(&value, given, std::min(size, sizeof(Struct)));
+  return value;
+}
+
+}  // namespace framewire
