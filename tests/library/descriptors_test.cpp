@@ -71,6 +71,28 @@ TEST(LibraryDescriptors, AReceiversIsQuietWithoutFrames) {
   fw_frame_unref(frame);
 }
 
+TEST(LibraryDescriptors, AFrameThatWasThereBeforeIsNotForgotten) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  int descriptor = -1;
+  ASSERT_EQ(fw_receiver_descriptor(receiving.receiver, &descriptor), FW_OK);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  ASSERT_EQ(sending.send(2), FW_OK);
+  fw_frame_unref(receiving.acquire());  // waits, and asks for nothing by the descriptor
+  EXPECT_TRUE(is_readable(descriptor, 0));
+  fw_frame_unref(receiving.acquire());
+}
+
+TEST(LibraryDescriptors, ASourceWithAClockIsNotWokenForSlots) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  int descriptor = -1;
+  ASSERT_EQ(fw_stream_descriptor(sending.stream, &descriptor), FW_OK);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  EXPECT_FALSE(is_readable(descriptor, 50));  // although slots are free
+}
+
 TEST(LibraryDescriptors, ASendersLoopSendsEveryFrame) {
   SendingProgram sending(every);
   int descriptor = -1;

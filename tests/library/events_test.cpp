@@ -137,10 +137,10 @@ TEST_F(LibraryEvents, MessagesGoBothWays) {
 }
 
 TEST_F(LibraryEvents, WhatIsNoMessageIsNamed) {
-  for (const std::string wrong : {"", "7", "[1]", "{", "{\"a\": 1} x", std::string("{\"a\": \"\xff\"}").c_str()}) {
-    EXPECT_EQ(fw_receiver_send(receiving.receiver, wrong.c_str()), FW_ERROR_ARGUMENT) << wrong;
+  for (const char* const wrong : {"", "7", "[1]", "{", "{\"a\": 1} x", "{\"a\": \"\xff\"}"}) {
+    EXPECT_EQ(fw_receiver_send(receiving.receiver, wrong), FW_ERROR_ARGUMENT) << wrong;
     EXPECT_TRUE(says("JSON object")) << wrong;
-    EXPECT_EQ(fw_stream_send(sending.stream, wrong.c_str()), FW_ERROR_ARGUMENT) << wrong;
+    EXPECT_EQ(fw_stream_send(sending.stream, wrong), FW_ERROR_ARGUMENT) << wrong;
   }
   const std::string large = "{\"a\": \"" + std::string(70'000, 'x') + "\"}";
   EXPECT_EQ(fw_stream_send(sending.stream, large.c_str()), FW_ERROR_ARGUMENT);
