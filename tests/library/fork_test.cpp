@@ -36,6 +36,16 @@ int count_descriptors() {
   return count;
 }
 
+/// The thread sanitizer ends children that start threads.
+constexpr bool children_may_start_threads() noexcept {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  return false;
+#endif
+#endif
+  return true;
+}
+
 }  // namespace
 
 TEST(LibraryFork, TheChildsHandlesAreDead) {
@@ -85,6 +95,9 @@ TEST(LibraryFork, TheChildKeepsNoDescriptor) {
 }
 
 TEST(LibraryFork, TheChildMayBeginAnew) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
   SendingProgram sending(every);
   ReceivingProgram receiving(sending);
   ASSERT_EQ(sending.send(1), FW_OK);
@@ -107,6 +120,9 @@ TEST(LibraryFork, TheChildMayBeginAnew) {
 
 /// A viewer that holds every slot is killed, and its forked child lives on.
 TEST(LibraryFork, SlotsOfAKilledViewerComeBackAlthoughItsChildLives) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
   SendingProgram sending(every);
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

@@ -1,5 +1,5 @@
-// Frames: held, all held, and what becomes of them when a receiver, a sender or a stream ends. Over both links that
-// this machine has.
+// Frames: held, all held, and what becomes of them when a receiver, a sender or a stream ends. Over every link; over
+// rdma where there is a device.
 #include <unistd.h>
 
 #include <array>
@@ -12,8 +12,15 @@ namespace framewire::test {
 
 class LibraryFrames : public ::testing::TestWithParam<const char*> {
  protected:
-  SendingProgram sending{every};
-  OptionList over_this_link{{"transport", GetParam()}};
+  void SetUp() override {
+    if (is_rdma && rdma_address().empty()) {
+      GTEST_SKIP() << "there is no RDMA device";
+    }
+  }
+
+  const bool is_rdma = std::string(GetParam()) == "rdma";
+  SendingProgram sending{every, 0, is_rdma && !rdma_address().empty() ? rdma_address() : "127.0.0.1"};
+  OptionList over_this_link{{"transport", GetParam()}, {"insecure", "yes"}};
 };
 
 TEST_P(LibraryFrames, CarryWhatWasPublished) {
@@ -136,7 +143,7 @@ TEST_P(LibraryFrames, WakeEndsOneWait) {
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, 1'000'000, &frame), FW_NOTHING);
 }
 
-INSTANTIATE_TEST_SUITE_P(OverEachLink, LibraryFrames, ::testing::Values("local", "tcp"),
+INSTANTIATE_TEST_SUITE_P(OverEachLink, LibraryFrames, ::testing::Values("local", "tcp", "rdma"),
                          [](const auto& link) { return std::string(link.param); });
 
 TEST(LibraryReceivers, OneThatGivesUpSaysWhy) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,11 +41,18 @@ class SettingsOf {
   fw_settings settings_{};
 };
 
+/// Where senders of these tests listen: in the lab the address of an RDMA device, if a test asks for it.
+inline std::string rdma_address() {
+  const char* const address = std::getenv("FRAMEWIRE_LAB_ADDRESS");
+  return address != nullptr ? address : "";
+}
+
 /// A sender on a free port of this machine with one stream, "render", of small pictures.
 class SendingProgram {
  public:
-  explicit SendingProgram(OptionList of_stream = {}, std::uint32_t kept_slots = 0, OptionList of_sender = {}) {
-    of_sender.emplace_back("listen", "127.0.0.1:0");
+  explicit SendingProgram(OptionList of_stream = {}, std::uint32_t kept_slots = 0, std::string host = "127.0.0.1")
+      : host_(std::move(host)) {
+    OptionList of_sender{{"listen", host_ + ":0"}, {"insecure", "yes"}};
     EXPECT_EQ(fw_sender_create(SettingsOf(std::move(of_sender)).get(), &sender), FW_OK) << fw_message();
     EXPECT_EQ(fw_sender_add_stream(sender, "render", SettingsOf(std::move(of_stream)).get(), &stream), FW_OK)
         << fw_message();
@@ -63,7 +71,7 @@ class SendingProgram {
     EXPECT_EQ(fw_stream_begin(stream, &format, kept_slots, &epoch), FW_OK) << fw_message();
     return epoch;
   }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port) + "/render"; }
+  [[nodiscard]] std::string address() const { return host_ + ":" + std::to_string(port) + "/render"; }
 
   /// Publishes a frame whose bytes are all `value`, and whose tag it is.
   fw_result send(std::uint8_t value, std::uint32_t flags = 0) {
@@ -86,6 +94,9 @@ class SendingProgram {
   fw_sender* sender = nullptr;
   fw_stream* stream = nullptr;
   std::uint16_t port = 0;
+
+ private:
+  std::string host_;
 };
 
 class ReceivingProgram {
