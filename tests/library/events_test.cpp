@@ -27,17 +27,17 @@ class LibraryEvents : public ::testing::Test {
  protected:
   LibraryEvents() {
     fw_event none{};
-    EXPECT_EQ(fw_stream_next_event(sending.stream, &none, sizeof none), FW_NOTHING);
-    EXPECT_EQ(sending.send(1), FW_OK);
-    fw_frame_unref(receiving.acquire());
+    EXPECT_EQ(fw_stream_next_event(sending_.stream, &none, sizeof none), FW_NOTHING);
+    EXPECT_EQ(sending_.send(1), FW_OK);
+    fw_frame_unref(receiving_.acquire());
   }
   fw_result send(fw_event event) {
     event.struct_size = sizeof event;
-    return fw_receiver_send_event(receiving.receiver, &event);
+    return fw_receiver_send_event(receiving_.receiver, &event);
   }
 
-  SendingProgram sending{every};
-  ReceivingProgram receiving{sending};
+  SendingProgram sending_{every};
+  ReceivingProgram receiving_{sending_};
 };
 
 }  // namespace
@@ -50,7 +50,7 @@ TEST_F(LibraryEvents, InputArrivesAsItWasSent) {
   key.pressed = 1;
   key.modifiers = FW_MODIFIER_SHIFT;
   ASSERT_EQ(send(key), FW_OK) << fw_message();
-  fw_event arrived = next_event(sending);
+  fw_event arrived = next_event(sending_);
   EXPECT_EQ(arrived.type, FW_EVENT_KEY);
   EXPECT_EQ(arrived.usage, 4U);
   EXPECT_EQ(arrived.keysym, std::uint32_t{'a'});
@@ -63,7 +63,7 @@ TEST_F(LibraryEvents, InputArrivesAsItWasSent) {
   text.type = FW_EVENT_TEXT;
   text.text = "é";
   ASSERT_EQ(send(text), FW_OK) << fw_message();
-  arrived = next_event(sending);
+  arrived = next_event(sending_);
   EXPECT_EQ(arrived.type, FW_EVENT_TEXT);
   EXPECT_STREQ(arrived.text, "é");
 
@@ -74,7 +74,7 @@ TEST_F(LibraryEvents, InputArrivesAsItWasSent) {
   pad.axes[3] = -0.5F;
   pad.buttons = 5;
   ASSERT_EQ(send(pad), FW_OK) << fw_message();
-  arrived = next_event(sending);
+  arrived = next_event(sending_);
   EXPECT_EQ(arrived.type, FW_EVENT_GAMEPAD);
   EXPECT_EQ(arrived.number, 2U);
   EXPECT_EQ(arrived.axes[3], -0.5F);
@@ -87,9 +87,9 @@ TEST_F(LibraryEvents, WhatWasPressedIsReleasedWhenTheViewerLeaves) {
   button.button = FW_BUTTON_RIGHT;
   button.pressed = 1;
   ASSERT_EQ(send(button), FW_OK) << fw_message();
-  EXPECT_EQ(next_event(sending).pressed, 1);
-  fw_receiver_destroy(std::exchange(receiving.receiver, nullptr));
-  const fw_event released = next_event(sending);
+  EXPECT_EQ(next_event(sending_).pressed, 1);
+  fw_receiver_destroy(std::exchange(receiving_.receiver, nullptr));
+  const fw_event released = next_event(sending_);
   EXPECT_EQ(released.type, FW_EVENT_BUTTON);
   EXPECT_EQ(released.button, std::uint32_t{FW_BUTTON_RIGHT});
   EXPECT_EQ(released.pressed, 0);
@@ -120,16 +120,16 @@ TEST_F(LibraryEvents, WrongInputIsNamed) {
 }
 
 TEST_F(LibraryEvents, MessagesGoBothWays) {
-  ASSERT_EQ(fw_receiver_send(receiving.receiver, R"({"light": [1, 2]})"), FW_OK) << fw_message();
-  const fw_event there = next_event(sending);
+  ASSERT_EQ(fw_receiver_send(receiving_.receiver, R"({"light": [1, 2]})"), FW_OK) << fw_message();
+  const fw_event there = next_event(sending_);
   EXPECT_EQ(there.type, FW_EVENT_MESSAGE);
   EXPECT_STREQ(there.text, R"({"light":[1,2]})");
   EXPECT_EQ(there.viewer_number, 1U);
-  ASSERT_EQ(fw_stream_send(sending.stream, R"({"heat": 7})"), FW_OK) << fw_message();
+  ASSERT_EQ(fw_stream_send(sending_.stream, R"({"heat": 7})"), FW_OK) << fw_message();
   fw_event back{};
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (back.type != FW_EVENT_MESSAGE && std::chrono::steady_clock::now() < until) {
-    if (fw_receiver_next_event(receiving.receiver, &back, sizeof back) == FW_OK && back.type == FW_EVENT_STATE) {
+    if (fw_receiver_next_event(receiving_.receiver, &back, sizeof back) == FW_OK && back.type == FW_EVENT_STATE) {
       EXPECT_EQ(back.state, FW_STATE_CONNECTED);
     }
   }
@@ -138,12 +138,12 @@ TEST_F(LibraryEvents, MessagesGoBothWays) {
 
 TEST_F(LibraryEvents, WhatIsNoMessageIsNamed) {
   for (const char* const wrong : {"", "7", "[1]", "{", "{\"a\": 1} x", "{\"a\": \"\xff\"}"}) {
-    EXPECT_EQ(fw_receiver_send(receiving.receiver, wrong), FW_ERROR_ARGUMENT) << wrong;
+    EXPECT_EQ(fw_receiver_send(receiving_.receiver, wrong), FW_ERROR_ARGUMENT) << wrong;
     EXPECT_TRUE(says("JSON object")) << wrong;
-    EXPECT_EQ(fw_stream_send(sending.stream, wrong), FW_ERROR_ARGUMENT) << wrong;
+    EXPECT_EQ(fw_stream_send(sending_.stream, wrong), FW_ERROR_ARGUMENT) << wrong;
   }
   const std::string large = "{\"a\": \"" + std::string(70'000, 'x') + "\"}";
-  EXPECT_EQ(fw_stream_send(sending.stream, large.c_str()), FW_ERROR_ARGUMENT);
+  EXPECT_EQ(fw_stream_send(sending_.stream, large.c_str()), FW_ERROR_ARGUMENT);
 }
 
 TEST(LibraryEventsAlone, NobodyHears) {

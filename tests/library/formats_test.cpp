@@ -89,7 +89,17 @@ TEST(LibraryFormats, AFrameSaysItsFormat) {
   fw_frame* const frame = receiving.acquire();
   fw_format received{};
   ASSERT_EQ(fw_frame_format(frame, &received, sizeof received), FW_OK);
-  EXPECT_EQ(std::memcmp(&format, &received, sizeof format), 0);
+  EXPECT_EQ(received.pixel_format, FW_PIXEL_P010LE);
+  EXPECT_EQ(received.width, 64U);
+  EXPECT_EQ(received.plane_count, 2U);
+  EXPECT_EQ(received.plane[1].offset_bytes, format.plane[1].offset_bytes);
+  EXPECT_EQ(received.colour_matrix, 9);
+  EXPECT_EQ(received.colour_transfer, 16);
+  EXPECT_EQ(received.colour_primaries, 9);
+  EXPECT_EQ(received.colour_range, 1);
+  EXPECT_EQ(received.frame_rate[0], 30'000U);
+  EXPECT_EQ(received.frame_rate[1], 1001U);
+  EXPECT_EQ(received.chroma_location, 3);
   fw_frame_unref(frame);
 }
 
@@ -111,7 +121,7 @@ TEST(LibraryFormats, BytesHaveALengthForEachFrame) {
   ReceivingProgram receiving(sending);
   fw_slot* slot = nullptr;
   ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
-  sending.fill(slot, 5);
+  SendingProgram::fill(slot, 5);
   fw_frame_info info{sizeof info, 0, 0, 0, 1001};
   EXPECT_EQ(fw_slot_publish(slot, &info), FW_ERROR_ARGUMENT);
   EXPECT_TRUE(says("size_bytes is 1001"));

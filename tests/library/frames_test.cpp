@@ -13,19 +13,19 @@ namespace framewire::test {
 class LibraryFrames : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (is_rdma && rdma_address().empty()) {
+    if (is_rdma_ && rdma_address().empty()) {
       GTEST_SKIP() << "there is no RDMA device";
     }
   }
 
-  const bool is_rdma = std::string(GetParam()) == "rdma";
-  SendingProgram sending{every, 0, is_rdma && !rdma_address().empty() ? rdma_address() : "127.0.0.1"};
-  OptionList over_this_link{{"transport", GetParam()}, {"insecure", "yes"}};
+  const bool is_rdma_ = std::string(GetParam()) == "rdma";
+  SendingProgram sending_{every, 0, is_rdma_ && !rdma_address().empty() ? rdma_address() : "127.0.0.1"};
+  OptionList over_this_link_{{"transport", GetParam()}, {"insecure", "yes"}};
 };
 
 TEST_P(LibraryFrames, CarryWhatWasPublished) {
-  ReceivingProgram receiving(sending, over_this_link);
-  ASSERT_EQ(sending.send(42), FW_OK);
+  ReceivingProgram receiving(sending_, over_this_link_);
+  ASSERT_EQ(sending_.send(42), FW_OK);
   fw_frame* const frame = receiving.acquire();
   const fw_view view = view_of(frame);
   EXPECT_EQ(view.memory, FW_MEMORY_HOST);
@@ -50,13 +50,13 @@ TEST_P(LibraryFrames, CarryWhatWasPublished) {
 TEST_P(LibraryFrames, OutliveTheirReceiver) {
   fw_frame* frame = nullptr;
   {
-    ReceivingProgram receiving(sending, over_this_link);
-    ASSERT_EQ(sending.send(5), FW_OK);
+    ReceivingProgram receiving(sending_, over_this_link_);
+    ASSERT_EQ(sending_.send(5), FW_OK);
     frame = receiving.acquire();
   }
   const fw_view view = view_of(frame);
   for (std::uint8_t i = 0; i < 100; ++i) {  // through every slot of the sender
-    ASSERT_EQ(sending.send(200, FW_CLAIM_UNWATCHED), FW_OK);
+    ASSERT_EQ(sending_.send(200, FW_CLAIM_UNWATCHED), FW_OK);
   }
   EXPECT_EQ(fw_frame_check(frame), FW_OK);
   EXPECT_TRUE(is_all(view, 5));
@@ -64,13 +64,13 @@ TEST_P(LibraryFrames, OutliveTheirReceiver) {
 }
 
 TEST_P(LibraryFrames, WhoHoldsEveryOneIsTold) {
-  ReceivingProgram receiving(sending, over_this_link);
+  ReceivingProgram receiving(sending_, over_this_link_);
   std::vector<fw_frame*> held;
   std::atomic<bool> is_over = false;
   std::thread source([&] {
     while (!is_over) {
       fw_slot* slot = nullptr;
-      if (fw_stream_claim(sending.stream, second_ns / 100, 0, &slot) == FW_OK) {
+      if (fw_stream_claim(sending_.stream, second_ns / 100, 0, &slot) == FW_OK) {
         fw_slot_publish(slot, nullptr);
         fw_slot_unref(slot);
       }
@@ -98,11 +98,11 @@ TEST_P(LibraryFrames, WhoHoldsEveryOneIsTold) {
 }
 
 TEST_P(LibraryFrames, EndWithTheirStream) {
-  ReceivingProgram receiving(sending, over_this_link);
-  ASSERT_EQ(sending.send(1), FW_OK);
-  ASSERT_EQ(sending.send(2), FW_OK);
+  ReceivingProgram receiving(sending_, over_this_link_);
+  ASSERT_EQ(sending_.send(1), FW_OK);
+  ASSERT_EQ(sending_.send(2), FW_OK);
   fw_frame* const held = receiving.acquire();
-  std::thread drained([&] { EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK) << fw_message(); });
+  std::thread drained([&] { EXPECT_EQ(fw_sender_drain(sending_.sender, timeout_ns), FW_OK) << fw_message(); });
   fw_frame_unref(receiving.acquire());
   fw_frame* frame = nullptr;
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, timeout_ns, &frame), FW_ENDED) << fw_message();
@@ -114,17 +114,17 @@ TEST_P(LibraryFrames, EndWithTheirStream) {
 }
 
 TEST_P(LibraryFrames, OfACutSessionAreToldFromWholeOnes) {
-  ReceivingProgram receiving(sending, over_this_link);
-  ASSERT_EQ(sending.send(1), FW_OK);
+  ReceivingProgram receiving(sending_, over_this_link_);
+  ASSERT_EQ(sending_.send(1), FW_OK);
   fw_frame* const held = receiving.acquire();
   EXPECT_EQ(fw_frame_check(held), FW_OK);
-  fw_sender_destroy(sending.sender);
+  fw_sender_destroy(sending_.sender);
   EXPECT_EQ(fw_frame_check(held), std::string(GetParam()) == "local" ? FW_CHANGED : FW_OK);
   fw_frame_unref(held);
 }
 
 TEST_P(LibraryFrames, DestroyEndsAWait) {
-  ReceivingProgram receiving(sending, over_this_link);
+  ReceivingProgram receiving(sending_, over_this_link_);
   std::thread waiting([&] {
     fw_frame* frame = nullptr;
     const fw_result result = fw_receiver_acquire(receiving.receiver, FW_FOR_EVER, &frame);
@@ -135,7 +135,7 @@ TEST_P(LibraryFrames, DestroyEndsAWait) {
 }
 
 TEST_P(LibraryFrames, WakeEndsOneWait) {
-  ReceivingProgram receiving(sending, over_this_link);
+  ReceivingProgram receiving(sending_, over_this_link_);
   fw_frame* frame = nullptr;
   std::thread waking([&] { EXPECT_EQ(fw_receiver_wake(receiving.receiver), FW_OK); });
   EXPECT_EQ(fw_receiver_acquire(receiving.receiver, FW_FOR_EVER, &frame), FW_WOKEN);
