@@ -71,7 +71,7 @@ TESTS_OF = {
 }
 # Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [
-    (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs"]),
+    (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs", "library"]),
     (r"lib(av|sw)\w+/", ["media"]),
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
     (r"libplacebo/", ["gl"]),

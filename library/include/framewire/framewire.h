@@ -295,9 +295,10 @@ FW_API fw_result fw_stream_wake(fw_stream* stream);
 /* Counts a frame that the program had and did not send. */
 FW_API fw_result fw_stream_drop(fw_stream* stream);
 
-/* A descriptor for poll(), select() and epoll: readable while fw_stream_claim() with timeout 0 and without flags, or
- * fw_stream_next_event(), may return something. A call of each that returned FW_NOTHING or FW_NOBODY makes it
- * unreadable until then. It belongs to the stream: do not read or close it, or pass it to another process. */
+/* A descriptor for poll(), select() and epoll. It is readable while fw_stream_next_event() may return something. And
+ * once fw_stream_claim() with timeout 0 has returned FW_NOTHING or FW_NOBODY, it becomes readable when another one may
+ * return something else, until that is called: who wants no slot now is not woken for one. It belongs to the stream: do
+ * not read or close it, or pass it to another process. */
 FW_API fw_result fw_stream_descriptor(fw_stream* stream, int* descriptor);
 
 /* The slot's memory. A view of a published slot is read-only. `struct_size` is sizeof(fw_view). */
@@ -361,7 +362,8 @@ FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, 
 /* As fw_stream_wake(). */
 FW_API fw_result fw_receiver_wake(fw_receiver* receiver);
 
-/* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). */
+/* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). But it is readable before the first
+ * fw_receiver_acquire(), and after each one that returned a frame, since there may be another one. */
 FW_API fw_result fw_receiver_descriptor(fw_receiver* receiver, int* descriptor);
 
 /* Ends the session and the receiver. Frames that the program still holds stay valid and unchanged: those that lie in
