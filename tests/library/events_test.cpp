@@ -22,6 +22,8 @@ fw_event next_event(const SendingProgram& sending) {
   return event;
 }
 
+}  // namespace
+
 /// A session with a frame, so that its format is known.
 class LibraryEvents : public ::testing::Test {
  protected:
@@ -39,8 +41,6 @@ class LibraryEvents : public ::testing::Test {
   SendingProgram sending_{every};
   ReceivingProgram receiving_{sending_};
 };
-
-}  // namespace
 
 TEST_F(LibraryEvents, InputArrivesAsItWasSent) {
   fw_event key{};

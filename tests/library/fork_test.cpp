@@ -3,10 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "tests/library/programs.hpp"
 
@@ -25,15 +29,20 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/// The number of open descriptors.
-int count_descriptors() {
-  int count = 0;
+/// What is open, one line each: "7 socket:[1234]".
+std::set<std::string> open_descriptors() {
+  std::set<std::string> open;
   DIR* const folder = ::opendir("/proc/self/fd");
-  while (folder != nullptr && ::readdir(folder) != nullptr) {
-    ++count;
+  while (const dirent* const entry = ::readdir(folder)) {
+    std::array<char, 256> target{};
+    const std::string name = entry->d_name;
+    if (name != std::to_string(::dirfd(folder)) &&
+        ::readlink(("/proc/self/fd/" + name).c_str(), target.data(), target.size() - 1) > 0) {
+      open.insert(name + " " + target.data());
+    }
   }
   ::closedir(folder);
-  return count;
+  return open;
 }
 
 /// The thread sanitizer ends children that start threads.
@@ -84,13 +93,22 @@ TEST(LibraryFork, TheChildsHandlesAreDead) {
 }
 
 TEST(LibraryFork, TheChildKeepsNoDescriptor) {
-  const int before = count_descriptors();
+  const std::set<std::string> before = open_descriptors();
   SendingProgram sending(every);
   ReceivingProgram receiving(sending);
   ASSERT_EQ(sending.send(1), FW_OK);
   fw_frame* const frame = receiving.acquire();
-  ASSERT_GT(count_descriptors(), before + 5);
-  EXPECT_EQ(in_child([&] { return count_descriptors() == before ? 0 : 1; }), 0);
+  ASSERT_GT(open_descriptors().size(), before.size() + 5);
+  EXPECT_EQ(in_child([&] {
+              const std::set<std::string> open = open_descriptors();
+              for (const std::string& one : open) {
+                if (!before.contains(one)) {
+                  std::fprintf(stderr, "the child has %s\n", one.c_str());
+                }
+              }
+              return std::ranges::includes(before, open) ? 0 : 1;
+            }),
+            0);
   fw_frame_unref(frame);
 }
 

@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <thread>
 
 #include "tests/library/programs.hpp"
@@ -106,6 +109,23 @@ TEST(LibraryMisuse, ASignalDoesNotEndAWait) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
+/// Which signals each of the library's threads blocks, by its name: the mask as the kernel prints it.
+std::map<std::string, std::string> masks_of_threads() {
+  std::map<std::string, std::string> masks;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string name;
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("Name:\t")) {
+        name = line.substr(6);
+      } else if (line.starts_with("SigBlk:\t") && name.starts_with("fw-")) {
+        masks[name] = line.substr(8);
+      }
+    }
+  }
+  return masks;
+}
+
 TEST(LibraryMisuse, ThreadsOfTheLibraryTakeNoSignals) {
   sigset_t before;
   sigset_t after;
@@ -113,6 +133,13 @@ TEST(LibraryMisuse, ThreadsOfTheLibraryTakeNoSignals) {
   SendingProgram sending;
   ReceivingProgram receiving(sending);
   ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  const auto masks = masks_of_threads();
+  EXPECT_GE(masks.size(), 2U);
+  for (const auto& [name, mask] : masks) {
+    EXPECT_EQ(mask, "fffffffe7ffbfeff") << name;  // all but KILL and STOP, and the two of the C library
+  }
   for (int signal = 1; signal < 32; ++signal) {
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
   }

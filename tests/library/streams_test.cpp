@@ -125,6 +125,18 @@ TEST(LibraryStreams, DestroyEndsAWait) {
   waiting.join();
 }
 
+TEST(LibraryStreams, ASenderMayBeDestroyedWhileItIsDrained) {
+  SendingProgram sending;
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  std::thread draining([&] {
+    const fw_result result = fw_sender_drain(sending.sender, FW_FOR_EVER);  // the viewer never says goodbye
+    EXPECT_TRUE(result == FW_OK || result == FW_ERROR_ARGUMENT) << fw_message();
+  });
+  fw_sender_destroy(sending.sender);
+  draining.join();
+}
+
 TEST(LibraryStreams, SlotsOutliveTheirSender) {
   SendingProgram sending({}, 2);
   fw_slot* const claimed = claim(sending);
