@@ -70,10 +70,8 @@ class SquareSender {
     return "localhost:" + std::to_string(port);
   }
 
-  // To be called when the descriptor is readable. Both kinds of things that it tells of have to be taken.
-  // Whether a picture was sent.
-  bool serve() {
-    take_events();
+  // Whether a picture was sent. If not, nobody watches or there is no room: the descriptor tells when to try again.
+  bool send_picture() {
     fw_slot* claimed = nullptr;
     if (check(fw_stream_claim(stream_, 0, 0, &claimed)) != FW_OK) return false;
     const Owned<fw_slot> slot(claimed);
@@ -83,7 +81,7 @@ class SquareSender {
     return check(fw_slot_publish(claimed, nullptr)) == FW_OK;
   }
 
- private:
+  // To be called when the descriptor is readable.
   void take_events() {
     fw_event event;
     while (check(fw_stream_next_event(stream_, &event, sizeof event)) == FW_OK) {
@@ -97,6 +95,7 @@ class SquareSender {
     }
   }
 
+ private:
   void draw(const fw_plane& plane) const {
     for (std::uint32_t y = 0; y < height; ++y) {
       auto* row = static_cast<std::uint8_t*>(plane.data) + std::size_t{y} * plane.pitch_bytes;
@@ -188,18 +187,25 @@ void run(const std::string& listen, const std::string& source) {
   SquareSender sender(listen);
   PointingReceiver receiver(source.empty() ? sender.address() + "/square" : source);
   std::printf("listening on %s\n", sender.address().c_str());
+  sender.take_events();  // from the first call on viewers may send some
   Clock::time_point next_picture = Clock::now();
+  bool waits_for_slot = false;
   while (true) {
-    // The stream has a free slot most of the time, and its descriptor says so. It is asked only when a picture is due.
-    // Then it also waits for a viewer, if there is none. poll() leaves out descriptors below 0.
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_picture - Clock::now());
-    const bool is_due = left.count() <= 0;
     std::array<pollfd, 3> waits{
-        {{signals, POLLIN, 0}, {receiver.descriptor(), POLLIN, 0}, {is_due ? sender.descriptor() : -1, POLLIN, 0}}};
-    if (poll(waits.data(), waits.size(), is_due ? -1 : static_cast<int>(left.count())) < 0) continue;
+        {{signals, POLLIN, 0}, {receiver.descriptor(), POLLIN, 0}, {sender.descriptor(), POLLIN, 0}}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_picture - Clock::now()).count();
+    const int timeout_ms = waits_for_slot ? -1 : static_cast<int>(std::max(left, decltype(left){0}));
+    if (poll(waits.data(), waits.size(), timeout_ms) < 0) continue;
     if (waits[0].revents != 0) return;
     if (waits[1].revents != 0 && !receiver.serve()) return;
-    if (waits[2].revents != 0 && sender.serve()) next_picture = Clock::now() + period;
+    if (waits[2].revents != 0) {
+      sender.take_events();
+      waits_for_slot = false;
+    }
+    if (!waits_for_slot && Clock::now() >= next_picture) {
+      waits_for_slot = !sender.send_picture();
+      if (!waits_for_slot) next_picture = Clock::now() + period;
+    }
     std::fflush(stdout);
   }
 }

@@ -67,7 +67,8 @@ TESTS_OF = {
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],
-    "fuzz": ["transport/session", *LINKS, "media", "ssh", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes"],
+    "fuzz": ["transport/session", *LINKS, "media", "ssh", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes",
+             "library"],
 }
 # Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [
