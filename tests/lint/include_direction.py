@@ -54,7 +54,7 @@ LINKS = ["transport/local", "transport/tcp", "transport/rdma"]
 NAMES_NO_LINK = "transport/session"
 LINK_NAME = re.compile(r"\b(?:LinkKind::\w+|rdma_\w*)")
 # The folders of ARCHITECTURE.md's table besides.
-OTHERS = ["tests", "scripts", "cmake", "docs", "examples"]
+OTHERS = ["tests", "scripts", "cmake", "docs", "examples", "python"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
     "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],

@@ -1,0 +1,162 @@
+"""Events, and what receivers and streams have in common: events, messages and asyncio."""
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import json
+import typing
+from collections.abc import AsyncIterator, Callable
+
+from framewire._framewire import StateError
+
+_Item = typing.TypeVar("_Item")
+# How long a coroutine waits if the descriptor stays readable for what others have not taken yet.
+_POLL_INTERVAL_S = 0.002
+# So many events are kept for next_event() while coroutines wait for frames.
+_MOST_KEPT_EVENTS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """What happened at the other end. Fields that its type does not name are 0 or empty.
+
+    message   of the other end's program: `message`; at a stream viewer_number
+    state     of a receiver: state ("connected" and so on) and text, a line about it
+    key       usage, keysym, pressed, repeated, modifiers
+    text      text: characters that were written
+    pointer   x, y, dx, dy, locked: then x and y mean nothing
+    button    button, pressed, x, y, modifiers
+    wheel     dx, dy, x, y, modifiers
+    gamepad   number, pressed (it is connected), axes, buttons
+    size      width, height: so many pixels of the viewer's screen the frame fills
+    focus     pressed: input begins, or ends
+    """
+    type: str
+    text: str = ""
+    state: str = ""
+    viewer_number: int = 0
+    viewer: str = ""
+    epoch: int = 0
+    time_ns: int = 0
+    pressed: bool = False
+    repeated: bool = False
+    locked: bool = False
+    usage: int = 0
+    keysym: int = 0
+    modifiers: int = 0
+    button: int = 0
+    x: float = 0
+    y: float = 0
+    dx: float = 0
+    dy: float = 0
+    width: int = 0
+    height: int = 0
+    number: int = 0
+    buttons: int = 0
+    axes: tuple[float, ...] = (0,) * 6
+
+    @property
+    def message(self) -> dict[str, typing.Any]:
+        """The JSON object of a message."""
+        message: dict[str, typing.Any] = json.loads(self.text)
+        return message
+
+
+class Endpoint:
+    """The part of Receiver and Stream that is written in Python."""
+    _waiting: set[asyncio.Future[None]]
+    _loop: asyncio.AbstractEventLoop
+    _kept_events: collections.deque[Event]
+    # Whether next_event() may be called although the program does not: to a stream's viewers it says that the program
+    # takes input.
+    _takes_events: bool
+
+    def __init__(self, takes_events: bool) -> None:
+        self._waiting = set()
+        self._kept_events = collections.deque(maxlen=_MOST_KEPT_EVENTS)
+        self._takes_events = takes_events
+
+    # Of the classes in C.
+    fileno: Callable[[], int]
+    _take_event: Callable[[], typing.Optional[dict[str, typing.Any]]]
+    _send_json: Callable[[str], bool]
+
+    def next_event(self) -> Event | None:
+        """The next event, or None. It never waits. Before the first call a stream's viewers send neither messages nor
+        input."""
+        self._takes_events = True
+        if self._kept_events:
+            return self._kept_events.popleft()
+        fields = self._take_event()
+        return None if fields is None else Event(**fields)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """The events, without an end: `async for event in receiver.events()`."""
+        while True:
+            yield await self._until(self.next_event)
+
+    def send(self, message: dict[str, typing.Any] | str) -> bool:
+        """Sends a JSON object to the program at the other end; of a stream to all viewers. It never waits.
+
+        False: there is nobody, or too many messages wait already.
+        """
+        return self._send_json(message if isinstance(message, str) else json.dumps(message))
+
+    async def _until(self, take: Callable[[], _Item | None]) -> _Item:
+        """The first item that `take` returns. It does not block the event loop."""
+        empty_turns = 0
+        while True:
+            item = take()
+            if item is not None:
+                return item
+            if self._keep_events():
+                await asyncio.sleep(0)
+                continue
+            if empty_turns > 1:  # readable for frames that another coroutine has not taken yet
+                await asyncio.sleep(_POLL_INTERVAL_S)
+            await self._until_readable()
+            empty_turns += 1
+
+    def _keep_events(self) -> bool:
+        """Takes events out of the library, in which they would keep the descriptor readable. True: there were some."""
+        is_new = False
+        while self._takes_events and (fields := self._take_event()) is not None:
+            self._kept_events.append(Event(**fields))
+            is_new = True
+        if is_new:
+            self._resume()
+        return is_new
+
+    async def _until_readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            self._loop = loop
+            loop.add_reader(self.fileno(), self._resume)
+        elif self._loop is not loop:
+            raise StateError("coroutines of two event loops wait for the same object")
+        future = loop.create_future()
+        self._waiting.add(future)
+        try:
+            await future
+        finally:
+            self._waiting.discard(future)
+            if not self._waiting:
+                self._stop_reading()
+
+    def _resume(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def _stop_reading(self) -> None:
+        try:
+            self._loop.remove_reader(self.fileno())
+        except StateError:
+            pass  # closed: _before_close() has done so
+
+    def _before_close(self) -> None:
+        """Lets coroutines that wait find out, while the descriptor is still open."""
+        if self._waiting:
+            self._stop_reading()
+            self._resume()

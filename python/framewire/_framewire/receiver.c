@@ -1,0 +1,255 @@
+// Receiver: framewire/_receiver.py derives the class that programs see.
+#include <string.h>
+
+#include "common.h"
+
+typedef struct {
+  PyObject_HEAD fw_receiver* handle;  // NULL: closed
+  struct log_queue* log;
+} receiver_object;
+
+static receiver_object* receiver_of(PyObject* self) {
+  return (receiver_object*)self;
+}
+
+static fw_receiver* handle_of(PyObject* self) {
+  fw_receiver* handle = receiver_of(self)->handle;
+  return handle != NULL ? handle : raise_state("the receiver is closed");
+}
+
+static int receiver_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static char* names[] = {"source", "options", NULL};
+  receiver_object* receiver = receiver_of(self);
+  const char* source = NULL;
+  PyObject* options = NULL;
+  if (receiver->log != NULL) {
+    raise_state("a receiver is initialised once");
+    return -1;
+  }
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "zO", names, &source, &options)) {
+    return -1;
+  }
+  receiver->log = log_queue_new();
+  struct settings settings;
+  if (receiver->log == NULL || !settings_from(&settings, options, receiver->log)) {
+    return -1;
+  }
+  fw_result result = FW_OK;
+  Py_BEGIN_ALLOW_THREADS result = fw_receiver_create(source, &settings.settings, &receiver->handle);
+  Py_END_ALLOW_THREADS settings_free(&settings);
+  if (result != FW_OK) {
+    receiver->handle = NULL;
+    raise_result(result);
+    return -1;
+  }
+  return 0;
+}
+
+static void end_handle(PyObject* self) {
+  fw_receiver* handle = receiver_of(self)->handle;
+  receiver_of(self)->handle = NULL;
+  if (handle != NULL) {
+    Py_BEGIN_ALLOW_THREADS fw_receiver_destroy(handle);
+    Py_END_ALLOW_THREADS
+  }
+}
+
+static void receiver_dealloc(PyObject* self) {
+  end_handle(self);
+  log_queue_unref(receiver_of(self)->log);
+  free_object(self);
+}
+
+static PyObject* receiver_close(PyObject* self, PyObject* unused) {
+  (void)unused;
+  end_handle(self);
+  Py_RETURN_NONE;
+}
+
+static fw_result acquire_step(void* handle, int64_t timeout_ns, void* frame) {
+  return fw_receiver_acquire(handle, timeout_ns, frame);
+}
+
+// A frame. NULL without an exception: none.
+static PyObject* acquire(PyObject* self, int64_t timeout_ns, fw_result* result) {
+  fw_receiver* handle = handle_of(self);
+  if (handle == NULL) {
+    *result = FW_ERROR_STATE;
+    return NULL;
+  }
+  fw_frame* frame = NULL;
+  *result = wait_in_steps(acquire_step, handle, timeout_ns, &frame);
+  if (*result == FW_OK) {
+    return frame_new(frame);
+  }
+  return *result < 0 ? raise_result(*result) : NULL;
+}
+
+static PyObject* receiver_acquire(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static char* names[] = {"timeout", NULL};
+  int64_t timeout_ns = FW_FOR_EVER;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&", names, timeout_converter, &timeout_ns)) {
+    return NULL;
+  }
+  fw_result result = FW_OK;
+  PyObject* frame = acquire(self, timeout_ns, &result);
+  if (frame != NULL || PyErr_Occurred()) {
+    return frame;
+  }
+  if (result == FW_ENDED) {
+    return raise_result(result);
+  }
+  Py_RETURN_NONE;
+}
+
+// At the end of the stream, and when wake() was called, NULL without an exception ends the loop.
+static PyObject* receiver_next(PyObject* self) {
+  fw_result result = FW_OK;
+  return acquire(self, FW_FOR_EVER, &result);
+}
+
+static PyObject* receiver_wake(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_wake(handle);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* receiver_fileno(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  int descriptor = -1;
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_descriptor(handle, &descriptor);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return PyLong_FromLong(descriptor);
+}
+
+static PyObject* receiver_state(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  int32_t state = 0;
+  char text[1024] = "";
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_state(handle, &state, text, sizeof text);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return Py_BuildValue("(sN)", state_name(state), PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"));
+}
+
+static PyObject* receiver_clock_offset(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  int64_t offset_ns = 0;
+  int64_t uncertainty_ns = 0;
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_clock_offset(handle, &offset_ns, &uncertainty_ns);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return Py_BuildValue("(LL)", (long long)offset_ns, (long long)uncertainty_ns);
+}
+
+static PyObject* receiver_counts(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  fw_receiver_counts counts = {.struct_size = sizeof counts};
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_get_counts(handle, &counts, sizeof counts);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return record_of_receiver_counts(&counts);
+}
+
+static PyObject* receiver_send_json(PyObject* self, PyObject* text) {
+  fw_receiver* handle = handle_of(self);
+  const char* json = handle == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
+  if (json == NULL) {
+    return NULL;
+  }
+  const fw_result result = fw_receiver_send(handle, json);
+  return result < 0 ? raise_result(result) : PyBool_FromLong(result == FW_OK);
+}
+
+static PyObject* receiver_take_event(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  if (handle == NULL) {
+    return NULL;
+  }
+  fw_event event = {.struct_size = sizeof event};
+  const fw_result result = fw_receiver_next_event(handle, &event, sizeof event);
+  if (result == FW_OK) {
+    return event_to_dictionary(&event);
+  }
+  return result < 0 ? raise_result(result) : Py_NewRef(Py_None);
+}
+
+static PyObject* receiver_give_event(PyObject* self, PyObject* fields) {
+  fw_receiver* handle = handle_of(self);
+  fw_event event;
+  if (handle == NULL || !event_from_dictionary(&event, fields)) {
+    return NULL;
+  }
+  const fw_result result = fw_receiver_send_event(handle, &event);
+  return result < 0 ? raise_result(result) : PyBool_FromLong(result == FW_OK);
+}
+
+static PyObject* receiver_log_lines(PyObject* self, PyObject* unused) {
+  (void)unused;
+  struct log_queue* log = receiver_of(self)->log;
+  return log == NULL ? PyList_New(0) : log_queue_take(log);
+}
+
+static PyObject* receiver_closed(PyObject* self, void* unused) {
+  (void)unused;
+  return PyBool_FromLong(receiver_of(self)->handle == NULL);
+}
+
+static PyMethodDef receiver_methods[] = {
+    {"acquire", (PyCFunction)(void (*)(void))receiver_acquire, METH_VARARGS | METH_KEYWORDS,
+     "acquire($self, timeout=None)\n--\n\nThe next frame. None: there was none for `timeout` seconds, or wake() was "
+     "called. "
+     "Raises EndOfStream, AllHeldError, RefusedError or LostError."},
+    {"wake", receiver_wake, METH_NOARGS,
+     "wake($self, /)\n--\n\nMakes acquire() return None, and ends a loop over frames. Any thread may call it."},
+    {"fileno", receiver_fileno, METH_NOARGS,
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something, "
+     "until both have returned None."},
+    {"state", receiver_state, METH_NOARGS,
+     "state($self, /)\n--\n\n('waiting' | 'connected' | 'lost' | 'ended' | 'failed', a line about it)."},
+    {"clock_offset", receiver_clock_offset, METH_NOARGS,
+     "clock_offset($self, /)\n--\n\n(offset, uncertainty) in ns: subtract the offset from a time of the sender's "
+     "clock."},
+    {"counts", receiver_counts, METH_NOARGS, "counts($self, /)\n--\n\nReceiverCounts."},
+    {"close", receiver_close, METH_NOARGS,
+     "close($self, /)\n--\n\nEnds the session. Frames that are held stay valid and unchanged."},
+    {"log_lines", receiver_log_lines, METH_NOARGS,
+     "log_lines($self, /)\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The "
+     "last 256 "
+     "are kept."},
+    {"_send_json", receiver_send_json, METH_O, NULL},
+    {"_take_event", receiver_take_event, METH_NOARGS, NULL},
+    {"_give_event", receiver_give_event, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef receiver_attributes[] = {{"closed", receiver_closed, NULL, "Whether it was closed.", NULL},
+                                            {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot receiver_slots[] = {{Py_tp_init, receiver_init},
+                                       {Py_tp_dealloc, receiver_dealloc},
+                                       {Py_tp_methods, receiver_methods},
+                                       {Py_tp_getset, receiver_attributes},
+                                       {Py_tp_iter, PyObject_SelfIter},
+                                       {Py_tp_iternext, receiver_next},
+                                       {0, NULL}};
+
+static PyType_Spec receiver_spec = {"framewire._framewire.Receiver", sizeof(receiver_object), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, receiver_slots};
+
+bool add_receiver_type(PyObject* module) {
+  return add_type(module, &receiver_spec) != NULL;
+}

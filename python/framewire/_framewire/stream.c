@@ -1,0 +1,249 @@
+// Stream: framewire/_sender.py derives the class that programs see.
+#include "common.h"
+
+typedef struct {
+  PyObject_HEAD fw_stream* handle;  // valid while its sender is
+  PyObject* sender;                 // held: a stream ends with its sender
+} stream_object;
+
+static stream_object* stream_of(PyObject* self) {
+  return (stream_object*)self;
+}
+
+static fw_stream* handle_of(PyObject* self) {
+  const stream_object* stream = stream_of(self);
+  if (stream->sender == NULL) {
+    return raise_state("the stream was not initialised");
+  }
+  return sender_handle(stream->sender) == NULL ? NULL : stream->handle;
+}
+
+static int stream_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static char* names[] = {"sender", "name", "options", NULL};
+  stream_object* stream = stream_of(self);
+  PyObject* sender = NULL;
+  const char* name = NULL;
+  PyObject* options = NULL;
+  if (stream->sender != NULL) {
+    raise_state("a stream is initialised once");
+    return -1;
+  }
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!sO", names, sender_type, &sender, &name, &options)) {
+    return -1;
+  }
+  fw_sender* sender_of_it = sender_handle(sender);
+  struct settings settings;
+  if (sender_of_it == NULL || !settings_from(&settings, options, sender_log(sender))) {
+    return -1;
+  }
+  const fw_result result = fw_sender_add_stream(sender_of_it, name, &settings.settings, &stream->handle);
+  settings_free(&settings);
+  if (result != FW_OK) {
+    raise_result(result);
+    return -1;
+  }
+  stream->sender = Py_NewRef(sender);
+  return 0;
+}
+
+static void stream_dealloc(PyObject* self) {
+  Py_XDECREF(stream_of(self)->sender);
+  free_object(self);
+}
+
+static bool format_from(fw_format* format, PyObject* arguments, PyObject* keywords, unsigned* kept_slots) {
+  static char* names[] = {"pixel_format",    "width",
+                          "height",          "kept_slots",
+                          "frame_rate",      "sample_aspect",
+                          "colour_matrix",   "colour_range",
+                          "colour_transfer", "colour_primaries",
+                          "chroma_location", "alpha_mode",
+                          "field_order",     NULL};
+  const char* name = NULL;
+  unsigned width = 0;
+  unsigned height = 0;
+  unsigned rate[2] = {0, 1};
+  unsigned aspect[2] = {1, 1};
+  int codes[7] = {-1, -1, -1, -1, -1, -1, -1};
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "sII|$I(II)(II)iiiiiii", names, &name, &width, &height,
+                                   kept_slots, &rate[0], &rate[1], &aspect[0], &aspect[1], &codes[0], &codes[1],
+                                   &codes[2], &codes[3], &codes[4], &codes[5], &codes[6])) {
+    return false;
+  }
+  int32_t number = 0;
+  fw_result result = fw_pixel_format_from_name(name, &number);
+  if (result == FW_OK) {
+    result = fw_format_init(format, sizeof *format, number, width, height);
+  }
+  if (result != FW_OK) {
+    raise_result(result);
+    return false;
+  }
+  int32_t* const fields[] = {&format->colour_matrix,    &format->colour_range,    &format->colour_transfer,
+                             &format->colour_primaries, &format->chroma_location, &format->alpha_mode,
+                             &format->field_order};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
+    if (codes[i] >= 0) {
+      *fields[i] = codes[i];
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    format->frame_rate[i] = rate[i];
+    format->sample_aspect[i] = aspect[i];
+  }
+  return true;
+}
+
+static PyObject* stream_begin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  fw_format format = {.struct_size = sizeof format};
+  unsigned kept_slots = 0;
+  fw_stream* handle = handle_of(self);
+  if (handle == NULL || !format_from(&format, arguments, keywords, &kept_slots)) {
+    return NULL;
+  }
+  uint32_t epoch = 0;
+  fw_result result = FW_OK;
+  Py_BEGIN_ALLOW_THREADS result = fw_stream_begin(handle, &format, kept_slots, &epoch);
+  Py_END_ALLOW_THREADS return result == FW_OK ? PyLong_FromUnsignedLong(epoch) : raise_result(result);
+}
+
+static fw_result claim_watched(void* handle, int64_t timeout_ns, void* slot) {
+  return fw_stream_claim(handle, timeout_ns, 0, slot);
+}
+
+static fw_result claim_unwatched(void* handle, int64_t timeout_ns, void* slot) {
+  return fw_stream_claim(handle, timeout_ns, FW_CLAIM_UNWATCHED, slot);
+}
+
+// A slot. NULL without an exception: none.
+static PyObject* claim(PyObject* self, int64_t timeout_ns, bool unwatched, fw_result* result) {
+  fw_stream* handle = handle_of(self);
+  if (handle == NULL) {
+    *result = FW_ERROR_STATE;
+    return NULL;
+  }
+  fw_slot* slot = NULL;
+  *result = wait_in_steps(unwatched ? claim_unwatched : claim_watched, handle, timeout_ns, &slot);
+  if (*result == FW_OK) {
+    return slot_new(slot);
+  }
+  return *result < 0 ? raise_result(*result) : NULL;
+}
+
+static PyObject* stream_claim(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static char* names[] = {"timeout", "unwatched", NULL};
+  int64_t timeout_ns = FW_FOR_EVER;
+  int unwatched = 0;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&$p", names, timeout_converter, &timeout_ns, &unwatched)) {
+    return NULL;
+  }
+  fw_result result = FW_OK;
+  PyObject* slot = claim(self, timeout_ns, unwatched != 0, &result);
+  if (slot != NULL || PyErr_Occurred()) {
+    return slot;
+  }
+  if (result == FW_ENDED) {
+    return raise_result(result);
+  }
+  Py_RETURN_NONE;
+}
+
+// At the end of the stream, and when wake() was called, NULL without an exception ends the loop.
+static PyObject* stream_next(PyObject* self) {
+  fw_result result = FW_OK;
+  return claim(self, FW_FOR_EVER, false, &result);
+}
+
+static PyObject* stream_wake(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_stream* handle = handle_of(self);
+  const fw_result result = handle == NULL ? RAISED : fw_stream_wake(handle);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* stream_drop(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_stream* handle = handle_of(self);
+  const fw_result result = handle == NULL ? RAISED : fw_stream_drop(handle);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* stream_fileno(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_stream* handle = handle_of(self);
+  int descriptor = -1;
+  const fw_result result = handle == NULL ? RAISED : fw_stream_descriptor(handle, &descriptor);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return PyLong_FromLong(descriptor);
+}
+
+static PyObject* stream_counts(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_stream* handle = handle_of(self);
+  fw_stream_counts counts = {.struct_size = sizeof counts};
+  const fw_result result = handle == NULL ? RAISED : fw_stream_get_counts(handle, &counts, sizeof counts);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return record_of_stream_counts(&counts);
+}
+
+static PyObject* stream_send_json(PyObject* self, PyObject* text) {
+  fw_stream* handle = handle_of(self);
+  const char* json = handle == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
+  if (json == NULL) {
+    return NULL;
+  }
+  const fw_result result = fw_stream_send(handle, json);
+  return result < 0 ? raise_result(result) : PyBool_FromLong(result == FW_OK);
+}
+
+static PyObject* stream_take_event(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_stream* handle = handle_of(self);
+  if (handle == NULL) {
+    return NULL;
+  }
+  fw_event event = {.struct_size = sizeof event};
+  const fw_result result = fw_stream_next_event(handle, &event, sizeof event);
+  if (result == FW_OK) {
+    return event_to_dictionary(&event);
+  }
+  return result < 0 ? raise_result(result) : Py_NewRef(Py_None);
+}
+
+static PyMethodDef stream_methods[] = {
+    {"claim", (PyCFunction)(void (*)(void))stream_claim, METH_VARARGS | METH_KEYWORDS,
+     "claim($self, timeout=None, *, unwatched=False)\n--\n\nA slot to fill, once a viewer watches and there is room. "
+     "unwatched=True: also without a viewer. None: the timeout (in seconds) has passed, or wake() was called. Raises "
+     "EndOfStream or AllHeldError."},
+    {"wake", stream_wake, METH_NOARGS,
+     "wake($self, /)\n--\n\nMakes claim() return None, and ends a loop over slots. Any thread may call it."},
+    {"drop", stream_drop, METH_NOARGS, "drop($self, /)\n--\n\nCounts a frame that the program had and did not send."},
+    {"fileno", stream_fileno, METH_NOARGS,
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when claim(0) or next_event() may return something, "
+     "until both have returned None."},
+    {"counts", stream_counts, METH_NOARGS, "counts($self, /)\n--\n\nStreamCounts."},
+    {"_begin", (PyCFunction)(void (*)(void))stream_begin, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"_send_json", stream_send_json, METH_O, NULL},
+    {"_take_event", stream_take_event, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot stream_slots[] = {{Py_tp_init, stream_init},       {Py_tp_dealloc, stream_dealloc},
+                                     {Py_tp_methods, stream_methods}, {Py_tp_iter, PyObject_SelfIter},
+                                     {Py_tp_iternext, stream_next},   {0, NULL}};
+
+static PyType_Spec stream_spec = {"framewire._framewire.Stream", sizeof(stream_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
+
+bool add_stream_type(PyObject* module) {
+  return add_type(module, &stream_spec) != NULL;
+}

@@ -1,0 +1,24 @@
+"""Options as keyword arguments."""
+import os
+import typing
+from collections.abc import Mapping
+
+Option = typing.Union[str, int, float, bool, os.PathLike, None]
+
+
+def option_pairs(options: Mapping[str, Option]) -> list[tuple[str, str]]:
+    """The options as the programs have them: no_relaxed_ordering=True is ("no-relaxed-ordering", "yes").
+
+    None leaves an option at its default.
+    """
+    return [(name.replace("_", "-"), _text(name, value)) for name, value in options.items() if value is not None]
+
+
+def _text(name: str, value: Option) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    raise TypeError(f"option {name} is text, a number, a path, True or False; it is {value!r}")

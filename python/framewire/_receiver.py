@@ -1,0 +1,75 @@
+"""Receivers."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import typing
+from collections.abc import AsyncIterator
+
+from framewire import _framewire
+from framewire._closing import close_at_exit
+from framewire._events import Endpoint, Event
+from framewire._framewire import EndOfStream, Frame
+from framewire._options import Option, option_pairs
+
+
+class Receiver(_framewire.Receiver, Endpoint):
+    """The frames of one stream: `for frame in receiver`, or `async for`.
+
+    A loop ends with the stream, and when wake() is called. With delivery "latest", the default, a program that is
+    slower than the sender misses frames. Each frame that is held takes one of the sender's slots.
+    """
+
+    def __init__(self, source: str | None = None, **options: Option) -> None:
+        """`source` is HOST[:PORT][/STREAM] of a sender that listens. None: the receiver listens (option listen).
+
+        Options are those of framewire view, with underscores: listen, transport, key, insecure, encrypt, timeout, tos,
+        rdma_address, no_relaxed_ordering, delivery, retry, spin; and reconnect (True) and read ("thread" or "caller").
+        """
+        Endpoint.__init__(self, takes_events=True)
+        super().__init__(source, option_pairs(options))
+        close_at_exit(self)
+
+    def close(self) -> None:
+        """Ends the session. Frames that are held stay valid and unchanged."""
+        self._before_close()
+        super().close()
+
+    def __enter__(self) -> Receiver:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Receiver:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self.close()
+
+    async def acquire_async(self) -> Frame:
+        """The next frame, for asyncio. Raises as acquire()."""
+        return await self._until(lambda: self.acquire(0))
+
+    async def __aiter__(self) -> AsyncIterator[Frame]:
+        while True:
+            try:
+                frame = await self.acquire_async()
+            except EndOfStream:
+                return
+            yield frame
+            del frame  # else it would be held while the next one is awaited
+
+    def send_event(self, event: Event) -> bool:
+        """Sends input to the stream's source, as a viewer does. False: there is no session.
+
+        Raises RefusedError: the source takes no input, or another viewer has it.
+        """
+        fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)
+                  if field.name == "type" or getattr(event, field.name) != field.default}
+        return self._give_event(fields)
+
+
+def receive(source: str | None = None, **options: Option) -> Receiver:
+    """Receives a stream: `for frame in framewire.receive("big/camera")`. Arguments as for Receiver."""
+    return Receiver(source, **options)

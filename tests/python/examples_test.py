@@ -1,0 +1,72 @@
+"""examples/python: each runs, without a display."""
+import os
+import re
+import struct
+import threading
+import unittest
+
+import framewire
+import numpy
+
+from streams import DEADLINE_S, REPOSITORY, Streams
+
+EXAMPLES = REPOSITORY / "examples" / "python"
+
+
+def png_size(path):
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n"), path
+    return struct.unpack(">II", data[16:24])
+
+
+class Examples(Streams):
+    def example(self, name, *arguments):
+        code = "import runpy, sys\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
+        environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+        return self.python(code, EXAMPLES / name, *arguments, env=environment, cwd=self.folder)
+
+    def publishing(self, format="rgba", size=(64, 48), value=10):
+        """The address of a stream that is published until the test ends."""
+        stream = self.send(size, format)
+        stop = threading.Event()
+
+        def publish():
+            while not stop.is_set():
+                if (slot := stream.claim(timeout=0.02)) is not None:
+                    for plane in slot.planes:
+                        plane.numpy()[:] = value
+                    slot.publish()
+                    stop.wait(0.002)
+        thread = threading.Thread(target=publish)
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+        thread.start()
+        return f"127.0.0.1:{stream.sender.port}/test"
+
+    def test_opencv_writes_a_picture(self):
+        for format in ("rgba", "bgr24", "nv12", "rgba+grayf32le", "gray8"):
+            with self.subTest(format):
+                png = self.folder / f"{format}.png"
+                self.assert_ends_well(self.example("opencv_viewer.py", self.publishing(format), "--png", png))
+                self.assertEqual(png_size(png), (64, 48))
+
+    def test_torch_inverts_a_stream(self):
+        process = self.example("torch_filter.py", self.publishing(), "--listen", "127.0.0.1:0")
+        line = process.stdout.readline()
+        port = int(re.search(r"port (\d+)", line).group(1))
+        with framewire.receive(f"127.0.0.1:{port}/inverted") as receiver:
+            frame = receiver.acquire(timeout=DEADLINE_S)
+            numpy.testing.assert_array_equal(frame.numpy(), numpy.full((48, 64, 4), (245, 245, 245, 10)))
+
+    def test_latencies_are_plotted(self):
+        png = self.folder / "latency.png"
+        self.assert_ends_well(self.example("latency_plot.py", self.publishing(), "--frames", 50, "--png", png))
+        self.assertEqual(png_size(png), (640, 480))
+
+    def test_none_is_forgotten(self):
+        tested = {"opencv_viewer.py", "torch_filter.py", "latency_plot.py"}
+        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, tested)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
