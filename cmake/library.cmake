@@ -48,7 +48,7 @@ function(add_shared_core)
   set_target_properties(framewire_shared PROPERTIES OUTPUT_NAME framewire-core VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
     LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   target_link_libraries(framewire_shared PUBLIC framewire_settings Threads::Threads PkgConfig::RDMA
-    PRIVATE OpenSSL::SSL OpenSSL::Crypto PkgConfig::XXHASH fmt::fmt)
+    PRIVATE OpenSSL::SSL OpenSSL::Crypto PkgConfig::XXHASH)
   target_link_options(framewire_shared PRIVATE -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/library.map)
   set_property(TARGET framewire_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/library.map)

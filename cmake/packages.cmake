@@ -1,33 +1,34 @@
-# Two Debian packages, built by CPack (scripts/package): framewire-bytes, for machines without OpenGL, and framewire,
-# which sends and shows frames. `cmake --install` installs both and the documents. The documents' link targets are
-# installed, too (tests/command/documents_test.py).
+# Debian packages, built by CPack (scripts/package): framewire-bytes, for machines without OpenGL, framewire, which sends
+# and shows frames, and those of the C library. `cmake --install` installs all of them and the documents. The documents'
+# link targets are installed, too (tests/command/documents_test.py).
 set(linked_documents README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md)
 foreach(document LICENSE ${linked_documents})
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
 endforeach()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT documents)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
 
 set(FRAMEWIRE_MAINTAINER "The framewire authors <root@localhost>" CACHE STRING "Who makes the packages: NAME <ADDRESS>; scripts/package knows")
 string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # or SOURCE_DATE_EPOCH
-foreach(package bytes frames)
-  set(package_folder ${PROJECT_BINARY_DIR}/packages/${package})
-  set(package_name framewire)
-  if(package STREQUAL bytes)
-    set(package_name framewire-bytes)
-  endif()
+# add_package_documents(COMPONENT PACKAGE): its copyright and changelog.
+function(add_package_documents component package)
+  set(package_folder ${PROJECT_BINARY_DIR}/packages/${component})
   configure_file(cmake/debian/copyright.in ${package_folder}/copyright @ONLY)
   configure_file(cmake/debian/changelog.in ${package_folder}/changelog @ONLY)
-  set(package_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package_name})
-  install(FILES ${package_folder}/copyright DESTINATION ${package_documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
+  set(package_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package})
+  install(FILES ${package_folder}/copyright DESTINATION ${package_documents} COMPONENT ${component} EXCLUDE_FROM_ALL)
   if(GZIP_PROGRAM)
     execute_process(COMMAND ${GZIP_PROGRAM} -9nf ${package_folder}/changelog COMMAND_ERROR_IS_FATAL ANY)
-    install(FILES ${package_folder}/changelog.gz DESTINATION ${package_documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
+    install(FILES ${package_folder}/changelog.gz DESTINATION ${package_documents} COMPONENT ${component} EXCLUDE_FROM_ALL)
   endif()
-endforeach()
+endfunction()
+add_package_documents(bytes framewire-bytes)
+add_package_documents(frames framewire)
 # Each document file belongs to only one package.
 install(FILES ${linked_documents} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL)
-install(FILES cmake/debian/overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
+install(FILES cmake/debian/framewire.overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
+install(FILES cmake/debian/framewire-bytes.overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/systemd DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire/examples COMPONENT frames EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
@@ -65,4 +66,5 @@ set(CPACK_DEBIAN_FRAMES_DESCRIPTION "uncompressed frames from one machine's GPU 
 framewire send renders a scene, decodes a film or reads a camera, a screen or
 a pipe, and framewire view shows it on another machine, or on the same one:
 never compressed, over RDMA, TCP or shared memory, whichever is best.")
+include(cmake/c_library.cmake)
 include(CPack)

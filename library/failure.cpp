@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -37,6 +38,9 @@ fw_result result_of(const std::exception& error) noexcept {
   if (const auto* own = dynamic_cast<const Error*>(&error)) {
     const bool is_memory = std::string_view(own->what()).starts_with("not enough memory");
     return is_memory ? FW_ERROR_MEMORY : result_of(own->status());
+  }
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
+    return FW_ERROR_FAILED;  // no threads
   }
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? FW_ERROR_MEMORY : FW_ERROR_INTERNAL;
 }

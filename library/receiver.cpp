@@ -143,6 +143,9 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
     if (auto received = is_closed_ ? std::nullopt : subscriber_->next()) {
       StreamFormat format = format_of(*received);
       frame = std::make_shared<Frame>(std::move(*received), format, held_);
+      if (!std::exchange(is_acquire_event_raised_, true)) {
+        signal_eventfd(acquire_event_.get());  // there may be more
+      }
       return FW_OK;
     }
     follow_status();
@@ -151,7 +154,9 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
     }
     refuse_to_wait_for_itself();
     if (timeout_ns == 0) {
-      clear_eventfd(acquire_event_.get());
+      if (std::exchange(is_acquire_event_raised_, false)) {
+        clear_eventfd(acquire_event_.get());
+      }
       if (subscriber_->arm()) {
         return FW_NOTHING;
       }

@@ -99,7 +99,7 @@ class Receiver {
   const WaitMode wait_;
   const std::unique_ptr<Log> log_;
   const std::string viewer_id_;
-  FileDescriptor acquire_event_ = make_eventfd();  // raised until the first acquire() without waiting
+  FileDescriptor acquire_event_ = make_eventfd();  // raised while there may be a frame that nobody has asked for
   FileDescriptor event_event_ = make_eventfd();    // raised while there may be events
   std::unique_ptr<Subscriber> subscriber_;
   FileDescriptor descriptor_;
@@ -108,6 +108,7 @@ class Receiver {
   std::atomic<bool> is_destroyed_ = false;
 
   std::mutex acquire_mutex_;  // guards what follows
+  bool is_acquire_event_raised_ = true;
   std::uint64_t status_version_ = 0;
   SubscriberStatus status_;
   std::deque<KnownFormat> formats_;  // the newest last

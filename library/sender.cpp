@@ -45,11 +45,15 @@ void Sender::start() {
     throw Failure(FW_ERROR_STATE, "fw_sender_start(): the sender has no stream; call fw_sender_add_stream() first");
   }
   std::vector<Stream*> offered;
+  std::vector<std::shared_ptr<SourceStream>> kept;
   for (const Offered& one : streams_) {
     offered.push_back(&one.stream->stream());
+    kept.push_back(one.stream);
   }
   const BlockedSignals blocked;
-  service_ = std::make_shared<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
+  auto service = std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
+  // Streams outlive the service, also where another thread still drains it while the sender is destroyed.
+  service_ = {service.release(), [streams = std::move(kept)](const SenderService* ended) { delete ended; }};
   log_->info(service_->describe());
   for (const Offered& one : streams_) {
     one.stream->offered_by(service_, endpoint_.dial.has_value());

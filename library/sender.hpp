@@ -83,7 +83,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_dialling_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
-  FileDescriptor claim_event_ = make_eventfd();  // raised before the first claim without waiting
+  FileDescriptor end_event_ = make_eventfd();    // raised at the end
   FileDescriptor event_event_ = make_eventfd();  // raised while there may be events
   FileDescriptor descriptor_;
 

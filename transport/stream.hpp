@@ -111,6 +111,11 @@ class Stream {
   /// limit, or wake() is called. False when one of these may be so already: then call claim(). Clears the descriptor
   /// before. The deadline is the caller's to keep. One thread.
   bool arm(const ClaimOptions& options = {}) noexcept;
+  /// Makes descriptor() unreadable again until arm(), unless the stream has reached its limit. The thread of arm().
+  void disarm() noexcept {
+    is_armed_.store(false);
+    clear_eventfd(source_event_.get());
+  }
   [[nodiscard]] int descriptor() const noexcept { return poller_.valid() ? poller_.get() : source_event_.get(); }
 
   /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that would wait.

@@ -29,8 +29,9 @@ ViewedSource parse_source(const std::string& text, SubscriberOptions session, st
     return source_of(parse_ssh_source(text, what), session);
   }
   const StreamAddress address = parse_stream_address(text, what);
-  ViewedSource source{.subscriber = std::move(session),
-                      .peer_text = format_host_port(address.host) + (address.stream.empty() ? "" : "/" + address.stream)};
+  ViewedSource source{
+      .subscriber = std::move(session),
+      .peer_text = format_host_port(address.host) + (address.stream.empty() ? "" : "/" + address.stream)};
   source.subscriber.endpoint.dial = address.host;
   source.subscriber.stream = address.stream;
   return source;

@@ -1,5 +1,6 @@
 """Tests what `cmake --install` and CPack install: nothing is missing, each file is in one package, and framewire-bytes
 needs no OpenGL."""
+import collections
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import unittest
 import documents
 import manuals
 
+PACKAGES = {"framewire-bytes": "net", "framewire": "net", "libframewire0": "libs", "libframewire-dev": "libdevel"}
 OF_FRAMES = {"framewire-send", "framewire-view", "framewire-doctor-gl"}
 GRAPHICS = re.compile(r"(lib(e?gl|opengl|glx|gles|glfw|x11|xcb|wayland|drm|gbm|av|sw|mesa)|mesa|ffmpeg)", re.IGNORECASE)
 
@@ -38,6 +40,8 @@ class Installed(unittest.TestCase):
             self.assertIn("SYNOPSIS", page.replace("\b", ""))
             self.assertTrue((prefix / "share/bash-completion/completions" / program).is_file())
             self.assertTrue((prefix / "share/zsh/site-functions" / f"_{program}").is_file())
+        self.assertTrue((prefix / "include/framewire/framewire.h").is_file())
+        self.assertEqual(len(list((prefix / "lib").rglob("libframewire.so"))), 1)
         self.assertIn("sends frames", run(prefix / "bin" / "framewire", "--help", env=bare))
         self.assertIn("SOURCE", run(prefix / "bin" / "framewire", "send", "--help", env=bare))
         for document in ("LICENSE", "README.md", "CHANGELOG.md", "docs/doctor.md"):
@@ -73,16 +77,17 @@ class Packages(unittest.TestCase):
         lines = run("dpkg-deb", "-c", self.packages[package]).splitlines()
         return {line.split(None, 5)[5] for line in lines if not line.startswith("d")}
 
-    def test_there_are_two(self):
-        self.assertEqual(set(self.packages), {"framewire-bytes", "framewire"})
+    def test_all_are_there(self):
+        self.assertEqual(set(self.packages), set(PACKAGES))
         for package in self.packages:
-            self.assertEqual(self.field(package, "Section"), "net")
+            self.assertEqual(self.field(package, "Section"), PACKAGES[package])
             self.assertRegex(self.field(package, "Maintainer"), r"^.+ <.+@.+>$")
-            self.assertRegex(self.field(package, "Description"), r"^[a-z].{20,78}\n [a-z]")
+            self.assertRegex(self.field(package, "Description"), r"^[a-z].{20,78}\n [A-Za-z]")
 
     def test_each_file_is_in_one(self):
         bytes_files, frames_files = self.files("framewire-bytes"), self.files("framewire")
-        self.assertEqual(bytes_files & frames_files, set())
+        counts = collections.Counter(name for package in self.packages for name in self.files(package))
+        self.assertEqual([name for name, count in counts.items() if count > 1], [])
         self.assertTrue(any(re.fullmatch(r"./usr/lib/([^/]+/)?framewire/libframewire-core\.so\.[\d.]+", name)
                             for name in bytes_files))
         programs = {pathlib.PurePath(name).name for name in frames_files if name.startswith("./usr/bin/")}
@@ -97,6 +102,26 @@ class Packages(unittest.TestCase):
         for package in self.packages:
             self.assertIn(f"./usr/share/doc/{package}/copyright", self.files(package))
             self.assertIn(f"./usr/share/doc/{package}/changelog.gz", self.files(package))
+
+    def test_the_library_has_a_package_and_another_for_those_who_build_with_it(self):
+        of_library, of_development = self.files("libframewire0"), self.files("libframewire-dev")
+        (folder,) = {name.rpartition("/")[0] for name in of_library if "/libframewire.so.0" in name}
+        self.assertRegex(folder, r"^\./usr/lib(/[\w-]+-linux-gnu)?$")
+        for name in ("./usr/include/framewire/framewire.h", f"{folder}/pkgconfig/framewire.pc",
+                     f"{folder}/cmake/framewire/framewireConfig.cmake",
+                     "./usr/share/doc/libframewire-dev/examples/c/animated_picture.c"):
+            self.assertIn(name, of_development)
+        self.assertTrue(any(name.startswith(f"{folder}/libframewire.so ->") for name in of_development))
+        self.assertEqual(self.field("libframewire-dev", "Depends"),
+                         f"libframewire0 (= {self.field('libframewire0', 'Version')})")
+        depends = self.field("libframewire0", "Depends")
+        self.assertEqual(set(re.findall(r"(?:^|, )([\w+-]+)", depends)),
+                         {"libc6", "libgcc-s1", "libssl3", "libstdc++6"})
+        control = self.folder / "control"
+        run("dpkg-deb", "-e", self.packages["libframewire0"], control)
+        self.assertRegex((control / "shlibs").read_text(), r"^libframewire 0 libframewire0 \(>= [\d.]+\)$")
+        self.assertIn(" fw_version@FRAMEWIRE_0 ", (control / "symbols").read_text())
+        self.assertEqual((control / "triggers").read_text(), "activate-noawait ldconfig\n")
 
     def test_bytes_need_no_graphics(self):
         for field in ("Depends", "Recommends", "Suggests"):

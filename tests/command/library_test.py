@@ -30,7 +30,8 @@ def needed(binary: pathlib.Path) -> list[str]:
 
 class Library(unittest.TestCase):
     def setUp(self):
-        (self.library,) = (path for path in (manuals.BUILD / "lib").glob("libframewire-core.so.*") if not path.is_symlink())
+        found = (manuals.BUILD / "lib").glob("libframewire-core.so.*")
+        (self.library,) = (path for path in found if not path.is_symlink())
 
     def test_exports_only_what_is_ours(self):
         exported = symbols(self.library, "--defined-only")

@@ -22,7 +22,7 @@ class Picture:
 
 
 def read_png(path: pathlib.Path) -> Picture:
-    """8 bits per channel, RGB or RGBA, not interlaced (ISO/IEC 15948); checks every CRC."""
+    """8 bits per channel, grey, RGB or RGBA, not interlaced (ISO/IEC 15948); checks every CRC."""
     data = path.read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n", f"{path} is no PNG"
     at, packed, header = 8, b"", None
@@ -34,8 +34,8 @@ def read_png(path: pathlib.Path) -> Picture:
         packed += body if kind == b"IDAT" else b""
         at += 12 + size
     width, height, bits, colour, _, _, interlace = header
-    assert bits == 8 and colour in (2, 6) and interlace == 0, header
-    channels = 3 if colour == 2 else 4
+    assert bits == 8 and colour in (0, 2, 6) and interlace == 0, header
+    channels = {0: 1, 2: 3, 6: 4}[colour]
     return Picture(width, height, channels, _unfilter(zlib.decompress(packed), width * channels, height, channels))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that clang-format changes no C++ file, and that no line of Python or shell has more than 120 columns.
+"""Checks that clang-format changes no file in C++ or C, and that no line of Python or shell has more than 120 columns.
 
-With --fix: formats the C++ files.
+With --fix: formats the C++ and C files.
 """
 import pathlib
 import re
@@ -12,6 +12,7 @@ import sys
 import repository
 
 MAX_COLUMNS = 120
+C = {".c", ".h"}
 SCRIPTS = {".py", ".sh"}
 SHEBANG = re.compile(r"#!.*\b(?:python3?|bash|sh)\b")
 # A URL that stands alone on its line, maybe as a comment, cannot be broken.
@@ -42,7 +43,7 @@ def main() -> int:
         print("clang-format-14 is not installed; scripts/setup --tests installs it")
         return 1
     top = repository.root()
-    names = [path.as_posix() for path in repository.files(top, repository.CODE)]
+    names = [path.as_posix() for path in repository.files(top, repository.CODE | C)]
     if "--fix" in sys.argv[1:]:
         return subprocess.run([program, "-i", *names], cwd=top, check=False).returncode
     done = subprocess.run([program, "--dry-run", *names], cwd=top, capture_output=True, text=True, check=False)

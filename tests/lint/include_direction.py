@@ -46,6 +46,7 @@ ALLOWED = {
     "cli": PROGRAM,
     "doctor/gl": ["base", "gl"],
     "doctor": PROGRAM + ["transport/rdma"],
+    "library": PROGRAM,
 }
 # The list of links names every link. A session knows none of them.
 LIST_OF_LINKS = "transport/links.cpp"
@@ -53,7 +54,7 @@ LINKS = ["transport/local", "transport/tcp", "transport/rdma"]
 NAMES_NO_LINK = "transport/session"
 LINK_NAME = re.compile(r"\b(?:LinkKind::\w+|rdma_\w*)")
 # The folders of ARCHITECTURE.md's table besides.
-OTHERS = ["python", "tests", "scripts", "cmake", "docs"]
+OTHERS = ["tests", "scripts", "cmake", "docs", "examples", "python"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
     "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],
@@ -66,11 +67,12 @@ TESTS_OF = {
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],
-    "fuzz": ["transport/session", *LINKS, "media", "ssh", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes"],
+    "fuzz": ["transport/session", *LINKS, "media", "ssh", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes",
+             "library"],
 }
 # Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [
-    (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs"]),
+    (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs", "library"]),
     (r"lib(av|sw)\w+/", ["media"]),
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
     (r"libplacebo/", ["gl"]),

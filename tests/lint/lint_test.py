@@ -121,8 +121,8 @@ class IncludeDirection(unittest.TestCase):
                          ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
         self.assertEqual(include_direction.table_findings("".join([*lines[:shaders], *lines[shaders + 1:]])),
                          ["ARCHITECTURE.md's table lacks shaders/"])
-        self.assertEqual(include_direction.table_findings(page + "\n| `library/` | new |\n"),
-                         ["ARCHITECTURE.md's table has library/, which this lint does not know"])
+        self.assertEqual(include_direction.table_findings(page + "\n| `extra/` | new |\n"),
+                         ["ARCHITECTURE.md's table has extra/, which this lint does not know"])
 
     def test_lets_sessions_name_no_link(self):
         line = "  return kind == LinkKind::rdma;\n"

@@ -180,16 +180,16 @@ typedef struct fw_format {
   uint32_t height; /* pixels */
   uint32_t plane_count;
   fw_plane_layout plane[FW_MAX_PLANES];
-  uint64_t size_bytes;         /* of a frame, with all padding */
-  int32_t colour_matrix;       /* 0: RGB; 2: unspecified */
-  int32_t colour_range;        /* 1: limited (tv); 2: full (pc); 0: unspecified */
-  int32_t colour_transfer;     /* 2: unspecified */
-  int32_t colour_primaries;    /* 2: unspecified */
-  int32_t chroma_location;     /* 0: unspecified */
-  int32_t alpha_mode;          /* 0: unspecified; 1: premultiplied; 2: straight */
-  int32_t field_order;         /* 0: unspecified; 1: progressive; others: interlaced */
-  uint32_t sample_aspect[2];   /* width : height of one pixel; 1 : 1 */
-  uint32_t frame_rate[2];      /* frames per second, as numerator and denominator; 0 / 1: unknown */
+  uint64_t size_bytes;       /* of a frame, with all padding */
+  int32_t colour_matrix;     /* 0: RGB; 2: unspecified */
+  int32_t colour_range;      /* 1: limited (tv); 2: full (pc); 0: unspecified */
+  int32_t colour_transfer;   /* 2: unspecified */
+  int32_t colour_primaries;  /* 2: unspecified */
+  int32_t chroma_location;   /* 0: unspecified */
+  int32_t alpha_mode;        /* 0: unspecified; 1: premultiplied; 2: straight */
+  int32_t field_order;       /* 0: unspecified; 1: progressive; others: interlaced */
+  uint32_t sample_aspect[2]; /* width : height of one pixel; 1 : 1 */
+  uint32_t frame_rate[2];    /* frames per second, as numerator and denominator; 0 / 1: unknown */
 } fw_format;
 
 /* Fills `format`, `struct_size` bytes long, for frames without padding: planes one after another, pitch = row. Colours
@@ -219,9 +219,9 @@ typedef struct fw_plane {
 
 /* What is in a slot or frame. Its pointers are valid until the last reference of the slot or frame is ended. */
 typedef struct fw_view {
-  size_t struct_size;  /* as the function was given it */
-  int32_t memory;      /* FW_MEMORY_HOST */
-  uint32_t flags;      /* FW_VIEW_READ_ONLY */
+  size_t struct_size; /* as the function was given it */
+  int32_t memory;     /* FW_MEMORY_HOST */
+  uint32_t flags;     /* FW_VIEW_READ_ONLY */
   int32_t pixel_format;
   uint32_t width;
   uint32_t height;
@@ -231,11 +231,11 @@ typedef struct fw_view {
   uint64_t sequence;   /* the stream's frames count from 0; of a slot that is not published: not known, 0 */
   uint32_t epoch;      /* counts the formats of a stream, or of a session at the receiver, from 1 */
   uint32_t reserved;
-  uint64_t tag;          /* fw_frame_info::tag */
-  int64_t pts_ns;        /* fw_frame_info::pts_ns */
-  int64_t begun_ns;      /* when the source began the frame, of the sender's clock: see fw_receiver_clock_offset() */
-  int64_t completed_ns;  /* when the frame was published, of the sender's clock */
-  int64_t received_ns;   /* when its last byte was here; 0 of a slot */
+  uint64_t tag;         /* fw_frame_info::tag */
+  int64_t pts_ns;       /* fw_frame_info::pts_ns */
+  int64_t begun_ns;     /* when the source began the frame, of the sender's clock: see fw_receiver_clock_offset() */
+  int64_t completed_ns; /* when the frame was published, of the sender's clock */
+  int64_t received_ns;  /* when its last byte was here; 0 of a slot */
   fw_plane plane[FW_MAX_PLANES];
 } fw_view;
 
@@ -295,19 +295,20 @@ FW_API fw_result fw_stream_wake(fw_stream* stream);
 /* Counts a frame that the program had and did not send. */
 FW_API fw_result fw_stream_drop(fw_stream* stream);
 
-/* A descriptor for poll(), select() and epoll: readable while fw_stream_claim() with timeout 0 and without flags, or
- * fw_stream_next_event(), may return something. A call of each that returned FW_NOTHING or FW_NOBODY makes it
- * unreadable until then. It belongs to the stream: do not read or close it, or pass it to another process. */
+/* A descriptor for poll(), select() and epoll. It is readable while fw_stream_next_event() may return something. And
+ * once fw_stream_claim() with timeout 0 has returned FW_NOTHING or FW_NOBODY, it becomes readable when another one may
+ * return something else, until that is called: who wants no slot now is not woken for one. It belongs to the stream: do
+ * not read or close it, or pass it to another process. */
 FW_API fw_result fw_stream_descriptor(fw_stream* stream, int* descriptor);
 
 /* The slot's memory. A view of a published slot is read-only. `struct_size` is sizeof(fw_view). */
 FW_API fw_result fw_slot_view(fw_slot* slot, fw_view* view, size_t struct_size);
 
 typedef struct fw_frame_info {
-  size_t struct_size; /* sizeof(fw_frame_info) */
-  int64_t pts_ns;     /* presentation time, from the start of the stream */
-  uint64_t tag;       /* handed on to the receiver */
-  int64_t begun_ns;   /* when work on the frame began; 0: when the slot was claimed */
+  size_t struct_size;  /* sizeof(fw_frame_info) */
+  int64_t pts_ns;      /* presentation time, from the start of the stream */
+  uint64_t tag;        /* handed on to the receiver */
+  int64_t begun_ns;    /* when work on the frame began; 0: when the slot was claimed */
   uint64_t size_bytes; /* FW_PIXEL_BYTES: the bytes of this frame; 0: all. Other formats: 0. */
 } fw_frame_info;
 
@@ -324,12 +325,12 @@ FW_API void fw_slot_unref(fw_slot* slot);
 typedef struct fw_stream_counts {
   size_t struct_size;
   uint64_t frames_published;
-  uint64_t frames_dropped;  /* fw_stream_drop(), and slots of an earlier format */
-  uint32_t viewers;         /* that watch now */
-  uint32_t slots_in_use;    /* claimed, kept, or held by viewers */
-  uint64_t frames_sent;     /* of the sessions that have ended, as the next ones */
-  uint64_t frames_skipped;  /* for newer ones */
-  uint64_t frames_lost;     /* that the viewer has not reported as received */
+  uint64_t frames_dropped; /* fw_stream_drop(), and slots of an earlier format */
+  uint32_t viewers;        /* that watch now */
+  uint32_t slots_in_use;   /* claimed, kept, or held by viewers */
+  uint64_t frames_sent;    /* of the sessions that have ended, as the next ones */
+  uint64_t frames_skipped; /* for newer ones */
+  uint64_t frames_lost;    /* that the viewer has not reported as received */
   uint64_t sessions;
   uint64_t messages_sent;
   uint64_t messages_dropped;
@@ -361,7 +362,8 @@ FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, 
 /* As fw_stream_wake(). */
 FW_API fw_result fw_receiver_wake(fw_receiver* receiver);
 
-/* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). */
+/* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). But it is readable before the
+ * first fw_receiver_acquire(), and after each one that returned a frame, since there may be another one. */
 FW_API fw_result fw_receiver_descriptor(fw_receiver* receiver, int* descriptor);
 
 /* Ends the session and the receiver. Frames that the program still holds stay valid and unchanged: those that lie in
@@ -413,16 +415,16 @@ FW_API fw_result fw_receiver_get_counts(fw_receiver* receiver, fw_receiver_count
 /* ---- Events and messages ---------------------------------------------------------------------------------------- */
 
 enum {
-  FW_EVENT_MESSAGE = 1,    /* JSON of the other end's program: text, and at a stream viewer_number */
-  FW_EVENT_STATE = 2,      /* of a receiver: state, and text as fw_receiver_state() */
-  FW_EVENT_KEY = 16,       /* usage, keysym, pressed, repeated, modifiers */
-  FW_EVENT_TEXT = 17,      /* text: characters that were written */
-  FW_EVENT_POINTER = 18,   /* x, y, dx, dy, locked: then x and y mean nothing */
-  FW_EVENT_BUTTON = 19,    /* button, pressed, x, y, modifiers */
-  FW_EVENT_WHEEL = 20,     /* dx, dy, x, y, modifiers: notches to the right and away from the user */
-  FW_EVENT_GAMEPAD = 21,   /* number, pressed (it is connected), axes, buttons */
-  FW_EVENT_SIZE = 22,      /* width, height: so many pixels of the viewer's screen the frame fills */
-  FW_EVENT_FOCUS = 23      /* pressed: input begins, or ends */
+  FW_EVENT_MESSAGE = 1,  /* JSON of the other end's program: text, and at a stream viewer_number */
+  FW_EVENT_STATE = 2,    /* of a receiver: state, and text as fw_receiver_state() */
+  FW_EVENT_KEY = 16,     /* usage, keysym, pressed, repeated, modifiers */
+  FW_EVENT_TEXT = 17,    /* text: characters that were written */
+  FW_EVENT_POINTER = 18, /* x, y, dx, dy, locked: then x and y mean nothing */
+  FW_EVENT_BUTTON = 19,  /* button, pressed, x, y, modifiers */
+  FW_EVENT_WHEEL = 20,   /* dx, dy, x, y, modifiers: notches to the right and away from the user */
+  FW_EVENT_GAMEPAD = 21, /* number, pressed (it is connected), axes, buttons */
+  FW_EVENT_SIZE = 22,    /* width, height: so many pixels of the viewer's screen the frame fills */
+  FW_EVENT_FOCUS = 23    /* pressed: input begins, or ends */
 };
 
 /* Bits of fw_event::modifiers. */
@@ -457,7 +459,7 @@ typedef struct fw_event {
   uint32_t button;
   double x, y, dx, dy;
   uint32_t width, height;
-  uint32_t number; /* of the gamepad, from 0 */
+  uint32_t number;  /* of the gamepad, from 0 */
   uint32_t buttons; /* bit i: GLFW_GAMEPAD_BUTTON_i */
   float axes[6];    /* left x, left y, right x, right y, left trigger, right trigger; -1 to 1 */
 } fw_event;

@@ -74,9 +74,8 @@ fw_result Slot::publish(const fw_frame_info& info) {
 // ---- Streams ----
 
 SourceStream::SourceStream(StreamOptions options)
-    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), claim_event_.get(), event_event_.get()})) {
+    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
-  signal_eventfd(claim_event_.get());
 }
 
 std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept_slots) {
@@ -150,6 +149,10 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
       if (claimed->pool_epoch() != stream_.epoch()) {
         continue;  // another format began at this moment
       }
+      if (timeout_ns == 0) {
+        const std::scoped_lock lock(arm_mutex_);
+        stream_.disarm();
+      }
       slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed), format);
       return FW_OK;
     }
@@ -159,8 +162,7 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
     refuse_to_wait_for_itself();
     if (timeout_ns == 0) {
       const std::scoped_lock lock(arm_mutex_);
-      clear_eventfd(claim_event_.get());
-      if (options.unwatched || stream_.arm(options)) {
+      if (stream_.arm(options)) {
         return stream_.has_viewer() ? FW_NOTHING : FW_NOBODY;
       }
     } else if (deadline_ns != INT64_MAX && monotonic_ns() >= deadline_ns) {
@@ -191,7 +193,7 @@ void SourceStream::finish(bool is_destroyed) noexcept {
   is_finished_ = true;
   stream_.stop();
   stream_.finish();
-  signal_eventfd(claim_event_.get());
+  signal_eventfd(end_event_.get());
 }
 
 fw_stream_counts SourceStream::counts() const {

@@ -1,0 +1,191 @@
+// A program that forks: the child's handles are dead, and the parent does not notice.
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "tests/library/programs.hpp"
+
+namespace framewire::test {
+
+namespace {
+
+/// Runs `body` in a child, which ends without destructors. Returns its exit status; 255 after a signal.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+/// What is open, one line each: "7 socket:[1234]".
+std::set<std::string> open_descriptors() {
+  std::set<std::string> open;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  while (const dirent* const entry = ::readdir(folder)) {
+    std::array<char, 256> target{};
+    const std::string name = entry->d_name;
+    if (name != std::to_string(::dirfd(folder)) &&
+        ::readlink(("/proc/self/fd/" + name).c_str(), target.data(), target.size() - 1) > 0) {
+      open.insert(name + " " + target.data());
+    }
+  }
+  ::closedir(folder);
+  return open;
+}
+
+/// The thread sanitizer ends children that start threads.
+constexpr bool children_may_start_threads() noexcept {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  return false;
+#endif
+#endif
+  return true;
+}
+
+}  // namespace
+
+TEST(LibraryFork, TheChildsHandlesAreDead) {
+  SendingProgram sending(every, 2);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame* const frame = receiving.acquire();
+  fw_slot* slot = nullptr;
+  ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
+  const fw_view view = view_of(frame);
+  EXPECT_EQ(in_child([&] {
+              fw_frame* none = nullptr;
+              fw_slot* no_slot = nullptr;
+              const bool are_dead = fw_receiver_acquire(receiving.receiver, FW_FOR_EVER, &none) == FW_ERROR_FORKED &&
+                                    fw_stream_claim(sending.stream, FW_FOR_EVER, 0, &no_slot) == FW_ERROR_FORKED &&
+                                    fw_frame_check(frame) == FW_ERROR_FORKED &&
+                                    fw_slot_publish(slot, nullptr) == FW_ERROR_FORKED &&
+                                    fw_sender_drain(sending.sender, 0) == FW_ERROR_FORKED;
+              const bool is_said = std::string(fw_message()).find("forked") != std::string::npos;
+              const bool is_readable = is_all(view, 1);
+              fw_frame_unref(frame);
+              fw_slot_unref(slot);
+              fw_receiver_destroy(receiving.receiver);
+              fw_sender_destroy(sending.sender);
+              return are_dead && is_said && is_readable ? 0 : 1;
+            }),
+            0);
+  SendingProgram::fill(slot, 2);  // the parent goes on
+  EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK) << fw_message();
+  fw_slot_unref(slot);
+  EXPECT_TRUE(is_all(view, 1));
+  fw_frame_unref(frame);
+  fw_frame* const next = receiving.acquire();
+  EXPECT_TRUE(is_all(view_of(next), 2));
+  fw_frame_unref(next);
+}
+
+TEST(LibraryFork, TheChildKeepsNoDescriptor) {
+  const std::set<std::string> before = open_descriptors();
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame* const frame = receiving.acquire();
+  ASSERT_GT(open_descriptors().size(), before.size() + 5);
+  EXPECT_EQ(in_child([&] {
+              const std::set<std::string> open = open_descriptors();
+              for (const std::string& one : open) {
+                if (!before.contains(one)) {
+                  std::fprintf(stderr, "the child has %s\n", one.c_str());
+                }
+              }
+              return std::ranges::includes(before, open) ? 0 : 1;
+            }),
+            0);
+  fw_frame_unref(frame);
+}
+
+TEST(LibraryFork, TheChildMayBeginAnew) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  EXPECT_EQ(in_child([] {
+              SendingProgram own(every);
+              ReceivingProgram taking(own);
+              if (own.send(9) != FW_OK) {
+                return 1;
+              }
+              fw_frame* const frame = taking.acquire();
+              const bool is_right = frame != nullptr && is_all(view_of(frame), 9);
+              fw_frame_unref(frame);
+              return is_right ? 0 : 2;
+            }),
+            0);
+  ASSERT_EQ(sending.send(3), FW_OK);
+  fw_frame_unref(receiving.acquire());
+}
+
+/// A viewer that holds every slot is killed, and its forked child lives on.
+TEST(LibraryFork, SlotsOfAKilledViewerComeBackAlthoughItsChildLives) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
+  SendingProgram sending(every);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t viewer = ::fork();
+  if (viewer == 0) {
+    fw_receiver* receiver = nullptr;
+    fw_frame* frame = nullptr;
+    if (fw_receiver_create(sending.address().c_str(), nullptr, &receiver) != FW_OK) {
+      ::_exit(1);
+    }
+    while (fw_receiver_acquire(receiver, timeout_ns, &frame) == FW_OK) {
+    }
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    [[maybe_unused]] const auto written = ::write(ready[1], &grandchild, sizeof grandchild);
+    ::pause();
+  }
+  fw_result result = FW_OK;
+  fw_slot* slot = nullptr;
+  while ((result = fw_stream_claim(sending.stream, timeout_ns / 10, 0, &slot)) == FW_OK) {
+    fw_slot_publish(slot, nullptr);
+    fw_slot_unref(slot);
+  }
+  EXPECT_EQ(result, FW_NOTHING);  // the viewer holds all it may
+  pid_t grandchild = 0;
+  ASSERT_EQ(::read(ready[0], &grandchild, sizeof grandchild), static_cast<ssize_t>(sizeof grandchild));
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_GE(counts.slots_in_use, 3U);
+  ::kill(viewer, SIGKILL);
+  ::waitpid(viewer, nullptr, 0);
+  // Far less than the time after which a silent viewer counts as lost: its sockets are closed.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  do {
+    ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  } while ((counts.viewers > 0 || counts.slots_in_use > 0) && std::chrono::steady_clock::now() < until);
+  EXPECT_EQ(counts.viewers, 0U);
+  EXPECT_EQ(counts.slots_in_use, 0U);
+  EXPECT_EQ(::kill(grandchild, 0), 0);  // it lives
+  ::kill(grandchild, SIGKILL);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace framewire::test

@@ -1,0 +1,174 @@
+// Handles that are not what a function takes: every function, every kind of wrong handle.
+#include <functional>
+#include <string>
+
+#include "tests/library/programs.hpp"
+
+namespace framewire::test {
+
+namespace {
+
+struct Calls {
+  std::string name;
+  std::function<fw_result(void*)> call;
+};
+
+template <typename Handle>
+Handle* as(void* handle) {
+  return static_cast<Handle*>(handle);
+}
+
+/// Every function that takes a handle and returns a result, with its other arguments right.
+std::vector<Calls> all_calls() {
+  static fw_stream* stream;
+  static fw_slot* slot;
+  static fw_frame* frame;
+  static fw_view view;
+  static fw_format format;
+  static fw_event event;
+  static fw_stream_counts stream_counts;
+  static fw_receiver_counts receiver_counts;
+  static std::int64_t offset;
+  static std::int32_t state;
+  static std::uint16_t port;
+  static int descriptor;
+  fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4);
+  event = {};
+  event.struct_size = sizeof event;
+  event.type = FW_EVENT_FOCUS;
+  return {
+      {"fw_sender_add_stream", [](void* h) { return fw_sender_add_stream(as<fw_sender>(h), "a", nullptr, &stream); }},
+      {"fw_sender_start", [](void* h) { return fw_sender_start(as<fw_sender>(h)); }},
+      {"fw_sender_port", [](void* h) { return fw_sender_port(as<fw_sender>(h), &port); }},
+      {"fw_sender_drain", [](void* h) { return fw_sender_drain(as<fw_sender>(h), 0); }},
+      {"fw_stream_begin", [](void* h) { return fw_stream_begin(as<fw_stream>(h), &format, 0, nullptr); }},
+      {"fw_stream_claim", [](void* h) { return fw_stream_claim(as<fw_stream>(h), 0, 0, &slot); }},
+      {"fw_stream_wake", [](void* h) { return fw_stream_wake(as<fw_stream>(h)); }},
+      {"fw_stream_drop", [](void* h) { return fw_stream_drop(as<fw_stream>(h)); }},
+      {"fw_stream_descriptor", [](void* h) { return fw_stream_descriptor(as<fw_stream>(h), &descriptor); }},
+      {"fw_stream_get_counts",
+       [](void* h) { return fw_stream_get_counts(as<fw_stream>(h), &stream_counts, sizeof stream_counts); }},
+      {"fw_stream_next_event", [](void* h) { return fw_stream_next_event(as<fw_stream>(h), &event, sizeof event); }},
+      {"fw_stream_send", [](void* h) { return fw_stream_send(as<fw_stream>(h), "{}"); }},
+      {"fw_slot_view", [](void* h) { return fw_slot_view(as<fw_slot>(h), &view, sizeof view); }},
+      {"fw_slot_publish", [](void* h) { return fw_slot_publish(as<fw_slot>(h), nullptr); }},
+      {"fw_slot_ref", [](void* h) { return fw_slot_ref(as<fw_slot>(h)); }},
+      {"fw_receiver_acquire", [](void* h) { return fw_receiver_acquire(as<fw_receiver>(h), 0, &frame); }},
+      {"fw_receiver_wake", [](void* h) { return fw_receiver_wake(as<fw_receiver>(h)); }},
+      {"fw_receiver_descriptor", [](void* h) { return fw_receiver_descriptor(as<fw_receiver>(h), &descriptor); }},
+      {"fw_receiver_state", [](void* h) { return fw_receiver_state(as<fw_receiver>(h), &state, nullptr, 0); }},
+      {"fw_receiver_clock_offset",
+       [](void* h) { return fw_receiver_clock_offset(as<fw_receiver>(h), &offset, &offset); }},
+      {"fw_receiver_get_counts",
+       [](void* h) { return fw_receiver_get_counts(as<fw_receiver>(h), &receiver_counts, sizeof receiver_counts); }},
+      {"fw_receiver_next_event",
+       [](void* h) { return fw_receiver_next_event(as<fw_receiver>(h), &event, sizeof event); }},
+      {"fw_receiver_send", [](void* h) { return fw_receiver_send(as<fw_receiver>(h), "{}"); }},
+      {"fw_receiver_send_event", [](void* h) { return fw_receiver_send_event(as<fw_receiver>(h), &event); }},
+      {"fw_frame_view", [](void* h) { return fw_frame_view(as<fw_frame>(h), &view, sizeof view); }},
+      {"fw_frame_format", [](void* h) { return fw_frame_format(as<fw_frame>(h), &format, sizeof format); }},
+      {"fw_frame_check", [](void* h) { return fw_frame_check(as<fw_frame>(h)); }},
+      {"fw_frame_ref", [](void* h) { return fw_frame_ref(as<fw_frame>(h)); }},
+  };
+}
+
+void end_all(void* handle) {
+  fw_slot_unref(as<fw_slot>(handle));
+  fw_frame_unref(as<fw_frame>(handle));
+  fw_receiver_destroy(as<fw_receiver>(handle));
+  fw_sender_destroy(as<fw_sender>(handle));
+}
+
+}  // namespace
+
+TEST(LibraryHandles, NullIsNamed) {
+  for (const auto& [name, call] : all_calls()) {
+    EXPECT_EQ(call(nullptr), FW_ERROR_ARGUMENT) << name;
+    EXPECT_TRUE(says(name + "(): the ")) << name;
+    EXPECT_TRUE(says("is NULL")) << name;
+  }
+  end_all(nullptr);
+}
+
+TEST(LibraryHandles, GarbageIsNoCrash) {
+  int on_stack = 0;
+  for (void* const garbage :
+       {static_cast<void*>(&on_stack), reinterpret_cast<void*>(std::uintptr_t{1}),
+        reinterpret_cast<void*>(~std::uintptr_t{0}), reinterpret_cast<void*>(std::uintptr_t{0xF300000000000000})}) {
+    for (const auto& [name, call] : all_calls()) {
+      EXPECT_EQ(call(garbage), FW_ERROR_ARGUMENT) << name;
+      EXPECT_TRUE(says("no handle of framewire")) << name;
+    }
+    end_all(garbage);
+  }
+}
+
+TEST(LibraryHandles, OneThatWasEndedIsNamed) {
+  fw_sender* sender = nullptr;
+  ASSERT_EQ(fw_sender_create(nullptr, &sender), FW_OK);
+  fw_sender_destroy(sender);
+  EXPECT_EQ(fw_sender_start(sender), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("this sender was ended before"));
+  fw_sender_destroy(sender);
+
+  fw_sender* next = nullptr;  // in the same place of the table
+  ASSERT_EQ(fw_sender_create(nullptr, &next), FW_OK);
+  EXPECT_NE(next, sender);
+  EXPECT_EQ(fw_sender_start(sender), FW_ERROR_ARGUMENT);
+  fw_sender_destroy(sender);  // does not end the other one
+  EXPECT_EQ(fw_sender_start(next), FW_ERROR_STATE);
+  fw_sender_destroy(next);
+}
+
+TEST(LibraryHandles, OneOfAnotherKindIsNamed) {
+  SendingProgram sending;
+  std::size_t refused = 0;
+  for (const auto& [name, call] : all_calls()) {
+    if (!name.starts_with("fw_stream")) {
+      EXPECT_EQ(call(sending.stream), FW_ERROR_ARGUMENT) << name;
+      EXPECT_TRUE(says("this is a stream; it takes a ")) << name;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 15U);
+  end_all(sending.stream);
+  EXPECT_EQ(fw_stream_drop(sending.stream), FW_OK) << fw_message();
+}
+
+TEST(LibraryHandles, AStreamEndsWithItsSender) {
+  SendingProgram sending;
+  fw_stream* const stream = sending.stream;
+  fw_sender_destroy(sending.sender);
+  EXPECT_EQ(fw_stream_drop(stream), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("ended before"));
+}
+
+TEST(LibraryHandles, AFrameReleasedTwiceIsNoCrash) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame* const frame = receiving.acquire();
+  fw_frame_unref(frame);
+  fw_frame_unref(frame);
+  EXPECT_EQ(fw_frame_ref(frame), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("this frame was ended before"));
+  ASSERT_EQ(sending.send(2), FW_OK);  // in the same place of the table
+  fw_frame* const next = receiving.acquire();
+  fw_frame_unref(frame);
+  EXPECT_TRUE(is_all(view_of(next), 2));
+  fw_frame_unref(next);
+}
+
+TEST(LibraryHandles, ReferencesAreCounted) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame* const frame = receiving.acquire();
+  ASSERT_EQ(fw_frame_ref(frame), FW_OK);
+  fw_frame_unref(frame);
+  EXPECT_TRUE(is_all(view_of(frame), 1));
+  fw_frame_unref(frame);
+  EXPECT_EQ(fw_frame_check(frame), FW_ERROR_ARGUMENT);
+}
+
+}  // namespace framewire::test

@@ -1,0 +1,191 @@
+// Slots: claimed, filled, published in any order, kept.
+#include <atomic>
+#include <thread>
+
+#include "tests/library/programs.hpp"
+
+namespace framewire::test {
+
+namespace {
+
+fw_slot* claim(const SendingProgram& sending, std::uint32_t flags = FW_CLAIM_UNWATCHED) {
+  fw_slot* slot = nullptr;
+  EXPECT_EQ(fw_stream_claim(sending.stream, timeout_ns, flags, &slot), FW_OK) << fw_message();
+  return slot;
+}
+
+}  // namespace
+
+TEST(LibraryStreams, FramesArriveInTheOrderOfPublishing) {
+  SendingProgram sending(every, 4);
+  ReceivingProgram receiving(sending);
+  fw_slot* const first = claim(sending, 0);
+  fw_slot* const second = claim(sending, 0);
+  SendingProgram::fill(first, 1);
+  SendingProgram::fill(second, 2);
+  EXPECT_EQ(fw_slot_publish(second, nullptr), FW_OK);
+  EXPECT_EQ(fw_slot_publish(first, nullptr), FW_OK);
+  for (const std::uint8_t expected : {std::uint8_t{2}, std::uint8_t{1}}) {
+    fw_frame* const frame = receiving.acquire();
+    EXPECT_TRUE(is_all(view_of(frame), expected));
+    fw_frame_unref(frame);
+  }
+  fw_slot_unref(first);
+  fw_slot_unref(second);
+}
+
+TEST(LibraryStreams, APublishedSlotIsKeptAsItWas) {
+  SendingProgram sending({}, 1);
+  fw_slot* const kept = claim(sending);
+  SendingProgram::fill(kept, 7);
+  ASSERT_EQ(fw_slot_publish(kept, nullptr), FW_OK);
+  for (std::uint8_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(sending.send(i, FW_CLAIM_UNWATCHED), FW_OK);
+  }
+  fw_view view{};
+  ASSERT_EQ(fw_slot_view(kept, &view, sizeof view), FW_OK);
+  EXPECT_EQ(view.flags, FW_VIEW_READ_ONLY);
+  EXPECT_TRUE(is_all(view, 7));
+  EXPECT_EQ(fw_slot_publish(kept, nullptr), FW_ERROR_STATE);
+  EXPECT_TRUE(says("published before"));
+  fw_slot_unref(kept);
+}
+
+TEST(LibraryStreams, NobodyWatches) {
+  SendingProgram sending;
+  fw_slot* slot = nullptr;
+  EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY);
+  EXPECT_EQ(fw_stream_claim(sending.stream, 1'000'000, 0, &slot), FW_NOBODY);
+  EXPECT_EQ(slot, nullptr);
+  EXPECT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
+}
+
+TEST(LibraryStreams, WhoHoldsEverySlotIsTold) {
+  SendingProgram sending({{"slots", "1"}, {"viewers", "1"}});
+  std::vector<fw_slot*> held;
+  fw_slot* slot = nullptr;
+  while (held.size() < 100) {
+    const fw_result result = fw_stream_claim(sending.stream, FW_FOR_EVER, FW_CLAIM_UNWATCHED, &slot);
+    if (result != FW_OK) {
+      EXPECT_EQ(result, FW_ERROR_ALL_HELD);
+      EXPECT_TRUE(says("holds all 5 slots"));
+      break;
+    }
+    held.push_back(slot);
+  }
+  EXPECT_EQ(held.size(), 5U);
+  fw_slot_unref(held.back());
+  held.pop_back();
+  EXPECT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
+  for (fw_slot* const one : held) {
+    fw_slot_unref(one);
+  }
+}
+
+TEST(LibraryStreams, ASlotOfAnEarlierFormatIsDropped) {
+  SendingProgram sending;
+  fw_slot* const old = claim(sending);
+  EXPECT_EQ(sending.begin(0, FW_PIXEL_GRAY8, 100, 100), 2U);
+  SendingProgram::fill(old, 1);
+  EXPECT_EQ(fw_slot_publish(old, nullptr), FW_CHANGED);
+  fw_view view{};
+  EXPECT_EQ(fw_slot_view(old, &view, sizeof view), FW_ERROR_STATE);
+  EXPECT_TRUE(says("was dropped"));
+  fw_slot_unref(old);
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_EQ(counts.frames_dropped, 1U);
+  EXPECT_EQ(counts.frames_published, 0U);
+}
+
+TEST(LibraryStreams, WakeEndsOneWait) {
+  SendingProgram sending;
+  std::atomic<int> woken = 0;
+  std::thread waiting([&] {
+    fw_slot* slot = nullptr;
+    EXPECT_EQ(fw_stream_claim(sending.stream, FW_FOR_EVER, 0, &slot), FW_WOKEN);
+    ++woken;
+  });
+  ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);  // before or during the wait
+  waiting.join();
+  EXPECT_EQ(woken, 1);
+  fw_slot* slot = nullptr;
+  EXPECT_EQ(fw_stream_claim(sending.stream, 1'000'000, 0, &slot), FW_NOBODY);
+}
+
+TEST(LibraryStreams, DestroyEndsAWait) {
+  SendingProgram sending;
+  std::thread waiting([&] {
+    fw_slot* slot = nullptr;
+    const fw_result result = fw_stream_claim(sending.stream, FW_FOR_EVER, 0, &slot);
+    EXPECT_TRUE(result == FW_ERROR_STATE || result == FW_ERROR_ARGUMENT) << result;
+    EXPECT_TRUE(says("destroyed") || says("ended before"));
+  });
+  fw_sender_destroy(sending.sender);
+  waiting.join();
+}
+
+TEST(LibraryStreams, ASenderMayBeDestroyedWhileItIsDrained) {
+  SendingProgram sending;
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  std::thread draining([&] {
+    const fw_result result = fw_sender_drain(sending.sender, FW_FOR_EVER);  // the viewer never says goodbye
+    EXPECT_TRUE(result == FW_OK || result == FW_ERROR_ARGUMENT) << fw_message();
+  });
+  fw_sender_destroy(sending.sender);
+  draining.join();
+}
+
+TEST(LibraryStreams, SlotsOutliveTheirSender) {
+  SendingProgram sending({}, 2);
+  fw_slot* const claimed = claim(sending);
+  fw_slot* const kept = claim(sending);
+  SendingProgram::fill(kept, 3);
+  ASSERT_EQ(fw_slot_publish(kept, nullptr), FW_OK);
+  fw_sender_destroy(sending.sender);
+  SendingProgram::fill(claimed, 4);
+  EXPECT_EQ(fw_slot_publish(claimed, nullptr), FW_ENDED);
+  fw_view view{};
+  ASSERT_EQ(fw_slot_view(kept, &view, sizeof view), FW_OK);
+  EXPECT_TRUE(is_all(view, 3));
+  fw_slot_unref(claimed);
+  fw_slot_unref(kept);
+}
+
+TEST(LibraryStreams, AStreamEndsAtItsLimit) {
+  SendingProgram sending(OptionList{{"frames", "3"}});
+  for (std::uint8_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(sending.send(i, FW_CLAIM_UNWATCHED), FW_OK);
+  }
+  EXPECT_EQ(sending.send(3, FW_CLAIM_UNWATCHED), FW_ENDED);
+}
+
+TEST(LibraryStreams, ManyThreadsPublishEveryFrame) {
+  SendingProgram sending(every, 4);
+  ReceivingProgram receiving(sending);
+  constexpr std::uint64_t each = 200;
+  std::vector<std::thread> threads;
+  for (std::uint8_t number = 1; number <= 3; ++number) {
+    threads.emplace_back([&, number] {
+      for (std::uint64_t i = 0; i < each; ++i) {
+        ASSERT_EQ(sending.send(number), FW_OK) << fw_message();
+      }
+    });
+  }
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < 3 * each; ++i) {
+    fw_frame* const frame = receiving.acquire();
+    const fw_view view = view_of(frame);
+    EXPECT_EQ(view.sequence, i);
+    EXPECT_TRUE(is_all(view, static_cast<std::uint8_t>(view.tag)));
+    sum += view.tag;
+    fw_frame_unref(frame);
+  }
+  EXPECT_EQ(sum, each * (1 + 2 + 3));
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+}  // namespace framewire::test
