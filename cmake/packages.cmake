@@ -67,4 +67,5 @@ framewire send renders a scene, decodes a film or reads a camera, a screen or
 a pipe, and framewire view shows it on another machine, or on the same one:
 never compressed, over RDMA, TCP or shared memory, whichever is best.")
 include(cmake/c_library.cmake)
+include(cmake/python_package.cmake)
 include(CPack)
