@@ -20,3 +20,9 @@ if(FRAMEWIRE_TESTS)
   find_package(GTest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
+
+# fmt for the libraries: from its headers, so that they do not need libfmt, and without its assertions, which print.
+add_library(framewire_fmt INTERFACE)
+target_link_libraries(framewire_fmt INTERFACE fmt::fmt-header-only)
+# CMake takes no macro with parameters for a definition.
+target_compile_options(framewire_fmt INTERFACE "-DFMT_ASSERT(condition,message)=static_cast<void>(0)")
