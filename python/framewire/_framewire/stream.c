@@ -229,8 +229,8 @@ static PyMethodDef stream_methods[] = {
      "wake($self, /)\n--\n\nMakes claim() return None, and ends a loop over slots. Any thread may call it."},
     {"drop", stream_drop, METH_NOARGS, "drop($self, /)\n--\n\nCounts a frame that the program had and did not send."},
     {"fileno", stream_fileno, METH_NOARGS,
-     "fileno($self, /)\n--\n\nA descriptor for select: readable when claim(0) or next_event() may return something, "
-     "until both have returned None."},
+     "fileno($self, /)\n--\n\nA descriptor for select: readable when next_event() may return something, until it has "
+     "returned None; and after a claim(0) that returned None, when another one may succeed."},
     {"counts", stream_counts, METH_NOARGS, "counts($self, /)\n--\n\nStreamCounts."},
     {"_begin", (PyCFunction)(void (*)(void))stream_begin, METH_VARARGS | METH_KEYWORDS, NULL},
     {"_send_json", stream_send_json, METH_O, NULL},
