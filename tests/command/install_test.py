@@ -12,7 +12,8 @@ import unittest
 import documents
 import manuals
 
-PACKAGES = {"framewire-bytes": "net", "framewire": "net", "libframewire0": "libs", "libframewire-dev": "libdevel"}
+PACKAGES = {"framewire-bytes": "net", "framewire": "net", "libframewire0": "libs", "libframewire-dev": "libdevel",
+            "python3-framewire": "python"}
 OF_FRAMES = {"framewire-send", "framewire-view", "framewire-doctor-gl"}
 GRAPHICS = re.compile(r"(lib(e?gl|opengl|glx|gles|glfw|x11|xcb|wayland|drm|gbm|av|sw|mesa)|mesa|ffmpeg)", re.IGNORECASE)
 
@@ -122,6 +123,21 @@ class Packages(unittest.TestCase):
         self.assertRegex((control / "shlibs").read_text(), r"^libframewire 0 libframewire0 \(>= [\d.]+\)$")
         self.assertIn(" fw_version@FRAMEWIRE_0 ", (control / "symbols").read_text())
         self.assertEqual((control / "triggers").read_text(), "activate-noawait ldconfig\n")
+
+    def test_the_python_package_works_with_the_library_of_its_own(self):
+        depends = self.field("python3-framewire", "Depends")
+        self.assertIn(f"libframewire0 (= {self.field('libframewire0', 'Version')})", depends)
+        self.assertIn("python3:any", depends)
+        unpacked = self.folder / "python"
+        for package in ("python3-framewire", "libframewire0"):
+            run("dpkg-deb", "-x", self.packages[package], unpacked)
+        (library,) = unpacked.rglob("libframewire.so.0")
+        said = run("/usr/bin/python3", "-c", "import framewire; print(framewire.__file__, framewire.__version__)",
+                   env={"PYTHONPATH": str(unpacked / "usr/lib/python3/dist-packages"), "PYTHONDONTWRITEBYTECODE": "1",
+                        "LD_LIBRARY_PATH": str(library.parent)})
+        file, version = said.split()
+        self.assertTrue(pathlib.Path(file).is_relative_to(unpacked), file)
+        self.assertEqual(version, self.field("python3-framewire", "Version"))
 
     def test_bytes_need_no_graphics(self):
         for field in ("Depends", "Recommends", "Suggests"):
