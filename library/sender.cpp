@@ -52,8 +52,12 @@ void Sender::start() {
   }
   const BlockedSignals blocked;
   auto service = std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
-  // Streams outlive the service, also where another thread still drains it while the sender is destroyed.
-  service_ = {service.release(), [streams = std::move(kept)](const SenderService* ended) { delete ended; }};
+  // Streams outlive the service, also where another thread still drains it while the sender is destroyed. They know it
+  // by a weak_ptr, which would keep what this function has.
+  service_ = {service.release(), [streams = std::move(kept)](const SenderService* ended) mutable {
+                delete ended;
+                streams.clear();
+              }};
   log_->info(service_->describe());
   for (const Offered& one : streams_) {
     one.stream->offered_by(service_, endpoint_.dial.has_value());

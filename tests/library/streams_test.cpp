@@ -1,5 +1,8 @@
 // Slots: claimed, filled, published in any order, kept.
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "tests/library/programs.hpp"
@@ -135,6 +138,24 @@ TEST(LibraryStreams, ASenderMayBeDestroyedWhileItIsDrained) {
   });
   fw_sender_destroy(sending.sender);
   draining.join();
+}
+
+TEST(LibraryStreams, NothingOfAnEndedSenderIsLeft) {
+  const auto count = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = count();
+  for (int i = 0; i < 5; ++i) {
+    SendingProgram sending(every);
+    ReceivingProgram receiving(sending);
+    ASSERT_EQ(sending.send(1), FW_OK);
+    fw_frame_unref(receiving.acquire());
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (count() > before && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_LE(count(), before);
 }
 
 TEST(LibraryStreams, SlotsOutliveTheirSender) {
