@@ -17,7 +17,8 @@ static bool has_nothing(fw_result result) {
 }
 
 fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output) {
-  fw_result result = wait(handle, 0, output);
+  // 0 would prepare the descriptor, which takes system calls.
+  fw_result result = wait(handle, timeout_ns == 0 ? 0 : 1, output);
   if (!has_nothing(result) || timeout_ns == 0) {
     return result;
   }
