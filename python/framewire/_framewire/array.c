@@ -3,10 +3,13 @@
 
 #include "common.h"
 
+enum { UINT8, INT8, UINT16, INT16, FLOAT16, UINT32, INT32, FLOAT32 };
+
 static const struct item_type types[] = {
     // the last column: DLDataTypeCode of DLPack
-    {"uint8", "B", 1, 1},   {"int8", "b", 1, 0},   {"uint16", "H", 2, 1}, {"int16", "h", 2, 0},
-    {"float16", "e", 2, 2}, {"uint32", "I", 4, 1}, {"int32", "i", 4, 0},  {"float32", "f", 4, 2},
+    [UINT8] = {"uint8", "B", 1, 1}, [INT8] = {"int8", "b", 1, 0},       [UINT16] = {"uint16", "H", 2, 1},
+    [INT16] = {"int16", "h", 2, 0}, [FLOAT16] = {"float16", "e", 2, 2}, [UINT32] = {"uint32", "I", 4, 1},
+    [INT32] = {"int32", "i", 4, 0}, [FLOAT32] = {"float32", "f", 4, 2},
 };
 
 const struct item_type* item_type_named(const char* name) {
@@ -24,7 +27,7 @@ const struct item_type* item_type_named(const char* name) {
 
 // The items of a plane: their type, and how many stand together in the last dimension; 1: there is none.
 struct plane_items {
-  const char* type;
+  int type;  // of `types`
   int together;
 };
 
@@ -36,21 +39,21 @@ static struct plane_items items_of(int32_t pixel_format, uint32_t plane) {
     case FW_PIXEL_BGR0:
     case FW_PIXEL_UYVY422:  // two pixels
     case FW_PIXEL_YUYV422:
-      return (struct plane_items){"uint8", 4};
+      return (struct plane_items){UINT8, 4};
     case FW_PIXEL_RGB24:
     case FW_PIXEL_BGR24:
-      return (struct plane_items){"uint8", 3};
+      return (struct plane_items){UINT8, 3};
     case FW_PIXEL_NV12:
-      return (struct plane_items){"uint8", plane == 0 ? 1 : 2};
+      return (struct plane_items){UINT8, plane == 0 ? 1 : 2};
     case FW_PIXEL_P010LE:
-      return (struct plane_items){"uint16", plane == 0 ? 1 : 2};
+      return (struct plane_items){UINT16, plane == 0 ? 1 : 2};
     case FW_PIXEL_YUV420P10LE:
     case FW_PIXEL_YUV422P10LE:
-      return (struct plane_items){"uint16", 1};
+      return (struct plane_items){UINT16, 1};
     case FW_PIXEL_RGBA_GRAYF32LE:
-      return plane == 0 ? (struct plane_items){"uint8", 4} : (struct plane_items){"float32", 1};
+      return plane == 0 ? (struct plane_items){UINT8, 4} : (struct plane_items){FLOAT32, 1};
     default:  // single bytes, also of a format that this version does not know
-      return (struct plane_items){"uint8", 1};
+      return (struct plane_items){UINT8, 1};
   }
 }
 
@@ -130,7 +133,7 @@ bool array_of_plane(struct array* array, struct shared_memory* memory, const fw_
     return false;
   }
   const struct plane_items items = items_of(view->pixel_format, plane);
-  *array = (struct array){.data = layout->data, .item = item_type_named(items.type)};
+  *array = (struct array){.data = layout->data, .item = &types[items.type]};
   if (view->pixel_format == FW_PIXEL_BYTES) {
     array->ndim = 1;
     array->shape[0] = (Py_ssize_t)view->size_bytes;

@@ -14,20 +14,17 @@ static fw_result get_view(struct shared_memory* memory, fw_view* view) {
 }
 
 PyObject* picture_new(PyTypeObject* type, struct shared_memory* memory) {
-  fw_view view;
-  const fw_result result = get_view(memory, &view);
-  if (result != FW_OK) {
-    shared_memory_unref(memory);
-    return raise_result(result);
-  }
-  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-  PyObject* self = allocate(type, 0);
+  PyObject* self = PyType_GenericAlloc(type, 0);
   if (self == NULL) {
     shared_memory_unref(memory);
     return NULL;
   }
   picture_of(self)->memory = memory;
-  picture_of(self)->view = view;
+  const fw_result result = get_view(memory, &picture_of(self)->view);
+  if (result != FW_OK) {
+    Py_DECREF(self);
+    return raise_result(result);
+  }
   return self;
 }
 

@@ -14,8 +14,7 @@ static struct array* array_of(PyObject* self) {
 }
 
 PyObject* plane_new(struct array* array) {
-  allocfunc allocate = (allocfunc)PyType_GetSlot(plane_type, Py_tp_alloc);
-  PyObject* self = allocate(plane_type, 0);
+  PyObject* self = PyType_GenericAlloc(plane_type, 0);
   if (self == NULL) {
     shared_memory_unref(array->memory);
     return NULL;

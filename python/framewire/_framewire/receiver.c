@@ -85,10 +85,23 @@ static PyObject* acquire(PyObject* self, int64_t timeout_ns, fw_result* result) 
   return *result < 0 ? raise_result(*result) : NULL;
 }
 
-static PyObject* receiver_acquire(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  static char* names[] = {"timeout", NULL};
+// Its one argument is parsed here, and not by PyArg_ParseTupleAndKeywords(): this is done for every frame.
+static bool parse_timeout(PyObject* const* arguments, Py_ssize_t count, PyObject* names, int64_t* timeout_ns) {
+  const Py_ssize_t named = names == NULL ? 0 : PyTuple_Size(names);
+  if (count + named > 1) {
+    PyErr_SetString(PyExc_TypeError, "acquire() takes one argument, timeout");
+    return false;
+  }
+  if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "timeout") != 0) {
+    PyErr_Format(PyExc_TypeError, "acquire() takes timeout, not %R", PyTuple_GetItem(names, 0));
+    return false;
+  }
+  return count + named == 0 || timeout_converter(arguments[0], timeout_ns) != 0;
+}
+
+static PyObject* receiver_acquire(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   int64_t timeout_ns = FW_FOR_EVER;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&", names, timeout_converter, &timeout_ns)) {
+  if (!parse_timeout(arguments, count, names, &timeout_ns)) {
     return NULL;
   }
   fw_result result = FW_OK;
@@ -210,7 +223,7 @@ static PyObject* receiver_closed(PyObject* self, void* unused) {
 }
 
 static PyMethodDef receiver_methods[] = {
-    {"acquire", (PyCFunction)(void (*)(void))receiver_acquire, METH_VARARGS | METH_KEYWORDS,
+    {"acquire", (PyCFunction)(void (*)(void))receiver_acquire, METH_FASTCALL | METH_KEYWORDS,
      "acquire($self, timeout=None)\n--\n\nThe next frame. None: there was none for `timeout` seconds, or wake() was "
      "called. "
      "Raises EndOfStream, AllHeldError, RefusedError or LostError."},
