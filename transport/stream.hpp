@@ -118,7 +118,7 @@ class Stream {
   }
   [[nodiscard]] int descriptor() const noexcept { return poller_.valid() ? poller_.get() : source_event_.get(); }
 
-  /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that would wait.
+  /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that finds no room.
   void wake() noexcept;
 
   /// Counts a frame that a live device had, and that the source drops, for want of room or for its own reasons

@@ -85,10 +85,10 @@ bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, std::uniqu
       spin_.found();
       return true;
     }
-    if (options.deadline_ns != INT64_MAX && monotonic_ns() >= options.deadline_ns) {
+    if (std::exchange(is_woken_, false)) {  // also by who does not wait: arm() has sent it here
       return false;
     }
-    if (std::exchange(is_woken_, false)) {
+    if (options.deadline_ns != INT64_MAX && monotonic_ns() >= options.deadline_ns) {
       return false;
     }
     const bool polls_again = spin_.poll_again(options_.wait);

@@ -116,6 +116,16 @@ TEST(LibraryStreams, WakeEndsOneWait) {
   EXPECT_EQ(fw_stream_claim(sending.stream, 1'000'000, 0, &slot), FW_NOBODY);
 }
 
+TEST(LibraryStreams, WhoDoesNotWaitIsWokenOnce) {
+  SendingProgram sending;
+  fw_slot* slot = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);
+    EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_WOKEN);
+    EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY);
+  }
+}
+
 TEST(LibraryStreams, DestroyEndsAWait) {
   SendingProgram sending;
   std::thread waiting([&] {
