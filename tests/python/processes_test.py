@@ -31,7 +31,8 @@ time.sleep(60)
 class Stamped(Streams):
     def test_no_frame_is_torn_and_the_counts_add_up(self):
         sender = subprocess.Popen([BIN / "framewire-send", "pattern:stamped", "--size", "320x180", "--pix-fmt", "rgba",
-                                   "--frames", str(FRAMES), "--delivery", "every", "--listen", "127.0.0.1:0"],
+                                   "--fps", "1000", "--frames", str(FRAMES),
+                                   "--delivery", "every", "--listen", "127.0.0.1:0"],
                                   stderr=subprocess.PIPE, text=True)
         self.addCleanup(sender.stderr.close)
         self.addCleanup(sender.wait)
