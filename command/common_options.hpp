@@ -2,6 +2,7 @@
 // uses the C library.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,12 @@ CommonOptions parse_run_options(const RawCommonOptions& raw);
 /// How the program waits for frames.
 constexpr WaitMode wait_mode_of(const RawCommonOptions& raw) noexcept {
   return raw.spins ? WaitMode::spin : WaitMode::adaptive;
+}
+
+/// Of what the names of streams consist, which are sent to other machines: the same in every locale.
+inline constexpr std::size_t max_stream_name_characters = 64;
+constexpr bool is_stream_name_character(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
 /// HOST[:PORT][/STREAM], of a sender to dial.

@@ -155,7 +155,7 @@ InputEvent input_event(const fw_event& event) {
 }
 
 std::string checked_message(const char* json, std::string_view function) {
-  require(json, std::string(function).c_str(), "json");
+  require(json, function, "json");
   const std::size_t size = ::strnlen(json, max_message_body_bytes + 1);
   const auto body = size <= max_message_body_bytes ? checked_body({json, size}) : std::nullopt;
   if (!body) {

@@ -62,9 +62,9 @@ fw_result failed(const std::exception& error) noexcept {
   return result;
 }
 
-void require(const void* pointer, const char* function, const char* argument) {
+void require(const void* pointer, std::string_view function, std::string_view argument) {
   if (pointer == nullptr) {
-    throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): " + argument + " is NULL");
+    throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): " + std::string(argument) + " is NULL");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "library/include/framewire/framewire.h"
@@ -36,6 +37,6 @@ fw_result guarded(Call&& call) {
 }
 
 /// Throws Failure (FW_ERROR_ARGUMENT) if `pointer` is null: "fw_slot_view(): view is NULL".
-void require(const void* pointer, const char* function, const char* argument);
+void require(const void* pointer, std::string_view function, std::string_view argument);
 
 }  // namespace framewire

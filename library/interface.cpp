@@ -166,8 +166,7 @@ void fw_slot_unref(fw_slot* slot) {
 fw_result fw_receiver_create(const char* source, const fw_settings* settings, fw_receiver** receiver) {
   return guarded([&]() -> fw_result {
     clear_output(receiver, "fw_receiver_create", "receiver");
-    *receiver = make_handle(std::make_shared<Receiver>(subscriber_options(source, settings),
-                                                       receiver_wait_mode(settings), make_log(settings)));
+    *receiver = make_handle(std::make_shared<Receiver>(receiver_options(source, settings), make_log(settings)));
     return FW_OK;
   });
 }

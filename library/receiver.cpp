@@ -16,7 +16,6 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t viewer_id_digits = 16;
 constexpr std::size_t most_known_formats = 16;
 
 std::int32_t c_state(SubscriberState state) noexcept {
@@ -108,7 +107,7 @@ bool Frame::is_whole() const noexcept {
 }
 
 void Frame::keep() {
-  if (!is_whole() || !is_shared() || is_kept_.load()) {
+  if (is_kept_.load() || !is_shared() || !frame_.is_session_open()) {
     return;
   }
   frame_.block()->host()->copy_in_place(frame_.offset_in_block_bytes(), frame_.header().layout.size_bytes);
@@ -117,12 +116,12 @@ void Frame::keep() {
 
 // ---- Receivers ----
 
-Receiver::Receiver(SubscriberOptions options, WaitMode wait, std::unique_ptr<Log> log)
-    : wait_(wait), log_(std::move(log)), viewer_id_(to_hex(random_session_id()).substr(0, viewer_id_digits)) {
-  options.on_message = [this] { signal_eventfd(event_event_.get()); };
+Receiver::Receiver(ReceiverOptions options, std::unique_ptr<Log> log)
+    : wait_(options.wait), log_(std::move(log)), viewer_id_(random_viewer_id()) {
+  options.subscriber.on_message = [this] { signal_eventfd(event_event_.get()); };
   {
     const BlockedSignals blocked;
-    subscriber_ = std::make_unique<Subscriber>(std::move(options), *log_);
+    subscriber_ = std::make_unique<Subscriber>(std::move(options.subscriber), *log_);
   }
   descriptor_ = any_of({subscriber_->descriptor(), acquire_event_.get(), event_event_.get()});
   signal_eventfd(acquire_event_.get());

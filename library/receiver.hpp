@@ -13,6 +13,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
 #include "library/include/framewire/framewire.h"
+#include "library/settings.hpp"
 #include "library/waking.hpp"
 #include "transport/session/subscriber.hpp"
 
@@ -64,7 +65,7 @@ class Frame {
 /// Owned by its handle. Any thread; one at a time in acquire(), and in next_event().
 class Receiver {
  public:
-  Receiver(SubscriberOptions options, WaitMode wait, std::unique_ptr<Log> log);
+  Receiver(ReceiverOptions options, std::unique_ptr<Log> log);
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;

@@ -67,7 +67,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   friend class Slot;
 
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
-  StreamFormat current_format() const;
+  Stream::EpochStart newest_epoch() const;
   void refuse_to_wait_for_itself() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
   [[nodiscard]] std::int64_t longest_wait_until(std::int64_t deadline_ns) const noexcept;

@@ -92,20 +92,21 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
                                          "; it takes 0 to " + std::to_string(max_extra_slots));
   }
   stream_.begin_epoch(format, 0, kept_slots);
-  return stream_.epoch();
+  const auto epoch = stream_.epoch_after(0);
+  return epoch ? epoch->number : 0;  // none, if the stream was stopped meanwhile
 }
 
-StreamFormat SourceStream::current_format() const {
-  const auto format = stream_.format();
-  if (!format) {
+Stream::EpochStart SourceStream::newest_epoch() const {
+  auto epoch = stream_.epoch_after(0);
+  if (!epoch) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  return *format;
+  return std::move(*epoch);
 }
 
 /// Slots of earlier formats count, too, so that this can only be too late for a program that holds some.
 void SourceStream::refuse_to_wait_for_itself() const {
-  if (stream_.slot_count() != 0 && slots_held_.load() >= stream_.slot_count()) {
+  if (slots_held_.load() >= newest_epoch().pool->slot_count()) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(slots_held_.load()) +
                                          " slots of the stream; publish or unref some");
   }
@@ -142,18 +143,18 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
   }
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
   ClaimOptions options{.deadline_ns = 0, .unwatched = (flags & FW_CLAIM_UNWATCHED) != 0};
+  newest_epoch();  // without one it would wait for ever
   for (;;) {
-    current_format();
     if (auto claimed = is_finished() ? std::nullopt : stream_.claim(options)) {
-      const StreamFormat format = current_format();
-      if (claimed->pool_epoch() != stream_.epoch()) {
+      const Stream::EpochStart epoch = newest_epoch();
+      if (claimed->pool_epoch() != epoch.number) {
         continue;  // another format began at this moment
       }
       if (timeout_ns == 0) {
         const std::scoped_lock lock(arm_mutex_);
         stream_.disarm();
       }
-      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed), format);
+      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed), epoch.format);
       return FW_OK;
     }
     if (const auto outcome = outcome_without_slot()) {

@@ -15,7 +15,6 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t most_options = 256;
-constexpr std::size_t longest_stream_name = 64;
 
 /// The options that senders and receivers share.
 constexpr std::string_view endpoint_names[] = {"listen",  "transport", "memory", "key",         "insecure",
@@ -25,10 +24,6 @@ std::vector<std::string_view> endpoint_and(std::initializer_list<std::string_vie
   std::vector<std::string_view> names(std::begin(endpoint_names), std::end(endpoint_names));
   names.insert(names.end(), more);
   return names;
-}
-
-std::vector<std::string_view> receiver_names() {
-  return endpoint_and({"no-relaxed-ordering", "delivery", "retry", "spin", "reconnect", "read"});
 }
 
 std::string all_of(const std::vector<std::string_view>& names) {
@@ -73,10 +68,6 @@ std::optional<Delivery> delivery_of(const Settings& settings) {
 
 WaitMode wait_mode_of(const Settings& settings) {
   return settings.flag("spin") ? WaitMode::spin : WaitMode::adaptive;
-}
-
-bool is_plain(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
 class CallbackLog final : public Log {
@@ -170,14 +161,13 @@ StreamOptions stream_options(const char* name, const fw_settings* settings) {
                        {"delivery", "slots", "viewers", "frames", "duration", "spin"});
   StreamOptions options;
   options.name = name;
-  if (options.name.empty() || options.name.size() > longest_stream_name ||
-      !std::ranges::all_of(options.name, is_plain)) {
+  if (options.name.empty() || options.name.size() > max_stream_name_characters ||
+      !std::ranges::all_of(options.name, is_stream_name_character)) {
     throw Error::usage("fw_sender_add_stream(): the name is " + quote(options.name) +
                        "; it takes 1 to 64 letters, digits, '-', '_' and '.'");
   }
   options.delivery = delivery_of(given).value_or(Delivery::latest);
   options.wait = wait_mode_of(given);
-  options.ends_with_viewers = false;
   if (given.has("slots")) {
     options.slots_per_viewer = static_cast<std::uint32_t>(parse_number(given.text("slots"), "option slots", 1, 64));
   }
@@ -199,8 +189,9 @@ StreamOptions stream_options(const char* name, const fw_settings* settings) {
   return options;
 }
 
-SubscriberOptions subscriber_options(const char* source, const fw_settings* settings) {
-  const Settings given(settings, "fw_receiver_create", receiver_names());
+ReceiverOptions receiver_options(const char* source, const fw_settings* settings) {
+  const Settings given(settings, "fw_receiver_create",
+                       endpoint_and({"no-relaxed-ordering", "delivery", "retry", "spin", "reconnect", "read"}));
   refuse_device_memory(given);
   SubscriberOptions options;
   if (source != nullptr && given.has("listen")) {
@@ -228,11 +219,7 @@ SubscriberOptions subscriber_options(const char* source, const fw_settings* sett
     throw Error::usage("option read is " + quote(read) + "; it takes thread or caller");
   }
   options.driver = read == "caller" ? Driver::program : Driver::subscriber;
-  return options;
-}
-
-WaitMode receiver_wait_mode(const fw_settings* settings) {
-  return wait_mode_of(Settings(settings, "fw_receiver_create", receiver_names()));
+  return {.subscriber = std::move(options), .wait = wait_mode_of(given)};
 }
 
 std::unique_ptr<Log> make_log(const fw_settings* settings) {

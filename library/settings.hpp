@@ -39,10 +39,12 @@ class Settings {
 /// All three throw Failure and Error.
 EndpointOptions sender_endpoint(const fw_settings* settings);
 StreamOptions stream_options(const char* name, const fw_settings* settings);
+struct ReceiverOptions {
+  SubscriberOptions subscriber;
+  WaitMode wait = WaitMode::adaptive;  // of fw_receiver_acquire()
+};
 /// `source` may be null: it listens.
-SubscriberOptions subscriber_options(const char* source, const fw_settings* settings);
-/// How fw_receiver_acquire() waits.
-WaitMode receiver_wait_mode(const fw_settings* settings);
+ReceiverOptions receiver_options(const char* source, const fw_settings* settings);
 
 /// The log of a handle: the program's function, or nothing.
 std::unique_ptr<Log> make_log(const fw_settings* settings);

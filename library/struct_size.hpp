@@ -25,7 +25,7 @@ inline void check_struct_size(std::size_t given, std::size_t first_version, std:
 /// Gives the caller as much of `value` as it has room for, and zeros behind it. `value` begins with struct_size.
 template <typename Struct>
 void hand_out(Struct value, Struct* into, std::size_t struct_size, std::string_view function, std::string_view name) {
-  require(into, std::string(function).c_str(), std::string(name).c_str());
+  require(into, function, name);
   check_struct_size(struct_size, sizeof(Struct), function, name);
   value.struct_size = struct_size;
   std::memcpy(into, &value, std::min(struct_size, sizeof(Struct)));
@@ -37,7 +37,7 @@ void hand_out(Struct value, Struct* into, std::size_t struct_size, std::string_v
 /// What the caller gave, of any version: fields that it does not have are 0. It begins with struct_size.
 template <typename Struct>
 Struct taken_in(const Struct* given, std::size_t first_version, std::string_view function, std::string_view name) {
-  require(given, std::string(function).c_str(), std::string(name).c_str());
+  require(given, function, name);
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof size);
   check_struct_size(size, first_version, function, name);

@@ -5,23 +5,19 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "command/common_options.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::size_t max_characters = 64;
-
-/// Independent of the locale, because names are sent to other machines.
+/// The same in every locale.
 bool is_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_plain(char c) noexcept {
-  return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
 
 std::string checked(const std::string& given) {
-  if (given.size() > max_characters || !std::ranges::all_of(given, is_plain)) {
+  if (given.size() > max_stream_name_characters || !std::ranges::all_of(given, is_stream_name_character)) {
     throw Error::usage("--name is " + quote(given) + "; it takes up to 64 letters, digits, '-', '_' and '.'");
   }
   return given;
@@ -30,12 +26,12 @@ std::string checked(const std::string& given) {
 std::string cleaned(std::string_view suggested) {
   std::string name;
   for (const char c : suggested) {
-    const char plain = is_plain(c) ? c : '-';
+    const char plain = is_stream_name_character(c) ? c : '-';
     if (plain != '-' || (!name.empty() && name.back() != '-')) {
       name += plain;
     }
   }
-  name.resize(std::min(name.size(), max_characters));
+  name.resize(std::min(name.size(), max_stream_name_characters));
   while (name.ends_with('-')) {
     name.pop_back();
   }

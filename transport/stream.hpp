@@ -203,16 +203,6 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return epochs_.empty() ? 0 : epochs_.back().pool->slot_count() - epochs_.back().pool->free_count();
   }
-  /// The current epoch's number, from 1; 0 before the first.
-  [[nodiscard]] std::uint32_t epoch() const {
-    const std::scoped_lock lock(mutex_);
-    return epochs_.empty() ? 0 : epochs_.back().pool->epoch();
-  }
-  /// All slots of the current epoch.
-  [[nodiscard]] std::uint32_t slot_count() const {
-    const std::scoped_lock lock(mutex_);
-    return epochs_.empty() ? 0 : epochs_.back().pool->slot_count();
-  }
   /// Whether there is a viewer that claim() would accept.
   [[nodiscard]] bool has_viewer() const {
     const std::scoped_lock lock(mutex_);

@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "transport/control/hex.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::size_t viewer_id_digits = 16;
-
 InputCapture::Options capture_options(const InputOptions& options) {
-  return {.host_key = options.host_key.usage,
-          .locks_pointer = options.locks_pointer,
-          .viewer = to_hex(random_session_id()).substr(0, viewer_id_digits)};
+  return {.host_key = options.host_key.usage, .locks_pointer = options.locks_pointer, .viewer = random_viewer_id()};
 }
 
 }  // namespace

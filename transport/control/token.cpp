@@ -54,6 +54,11 @@ SessionId random_session_id() {
   return id;
 }
 
+std::string random_viewer_id() {
+  constexpr std::size_t digits = 16;
+  return to_hex(random_session_id()).substr(0, digits);
+}
+
 SessionId session_id_from_hex(std::string_view hex) {
   SessionId id{};
   if (!read_hex(hex, id)) {

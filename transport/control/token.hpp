@@ -50,6 +50,9 @@ class Token {
 SessionId random_session_id();
 SessionId session_id_from_hex(std::string_view hex);
 
+/// An id for InputBatch::viewer, at random: 16 hexadecimal digits. Throws Error.
+std::string random_viewer_id();
+
 /// Identifies a data connection of a session. `index` counts the connections of one link, from 0.
 struct DataConnectionId {
   SessionId session{};
