@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <array>
+#include <atomic>
+#include <bit>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -17,192 +19,274 @@ namespace {
 
 static_assert(sizeof(void*) == 8, "a handle needs 64 bits");
 
-/// The parts of a handle, from the top: 8 bits that no address has, 4 for the kind, 8 for the process (how many forks
-/// it is away from the first one), 20 for the generation of the place, 24 for the place.
-constexpr std::uint64_t mark = 0xF3;
-constexpr unsigned place_bits = 24;
-constexpr unsigned generation_bits = 20;
-constexpr unsigned process_bits = 8;
 constexpr unsigned kind_bits = 4;
+constexpr unsigned generation_bits = 24;
 
+/// The parts of a handle.
 struct HandleParts {
-  std::uint64_t mark = 0;
-  HandleKind kind{};
-  std::uint64_t process = 0;
-  std::uint64_t generation = 0;
-  std::uint64_t place = 0;
+  std::uint64_t place : 20;
+  std::uint64_t generation : generation_bits;  // of the object at the place
+  std::uint64_t process : 8;                   // how many forks it is away from the first one
+  std::uint64_t kind : kind_bits;
+  std::uint64_t mark : 8;  // no address has it
 };
-
-constexpr std::uint64_t low_bits(std::uint64_t value, unsigned bits) noexcept {
-  return value & ((std::uint64_t{1} << bits) - 1);
-}
+constexpr std::size_t most_places = std::size_t{1} << 20U;
+constexpr std::uint64_t mark = 0xF3;
 
 HandleParts parts_of(const void* handle) noexcept {
-  auto value = reinterpret_cast<std::uint64_t>(handle);
-  const auto take = [&value](unsigned bits) {
-    const std::uint64_t part = low_bits(value, bits);
-    value >>= bits;
-    return part;
-  };
-  HandleParts parts;
-  parts.place = take(place_bits);
-  parts.generation = take(generation_bits);
-  parts.process = take(process_bits);
-  parts.kind = static_cast<HandleKind>(take(kind_bits));
-  parts.mark = value;
-  return parts;
+  return std::bit_cast<HandleParts>(handle);
 }
 
 void* handle_of(const HandleParts& parts) noexcept {
-  std::uint64_t value = parts.mark;
-  value = value << kind_bits | static_cast<std::uint64_t>(parts.kind);
-  value = value << process_bits | parts.process;
-  value = value << generation_bits | parts.generation;
-  value = value << place_bits | parts.place;
-  return reinterpret_cast<void*>(value);
+  return std::bit_cast<void*>(parts);
 }
 
-std::string_view name_of(HandleKind kind) noexcept {
+/// As it is written into the words.
+constexpr std::uint64_t number_of(HandleKind kind) noexcept {
+  return static_cast<std::uint64_t>(kind);
+}
+
+std::string_view name_of(std::uint64_t kind) noexcept {
   constexpr std::array<std::string_view, 6> names{"nothing", "sender", "stream", "slot", "receiver", "frame"};
-  const auto index = static_cast<std::size_t>(kind);
-  return index < names.size() ? names.at(index) : "unknown handle";
+  return kind < names.size() ? names.at(kind) : "unknown handle";
 }
 
-struct Place {
-  std::shared_ptr<void> object;  // null: free
-  HandleKind kind{};
-  std::uint64_t generation = 0;  // counts the objects that were here
-  std::uint32_t references = 0;
+/// The counts of a place, in one word, so that one step changes them together.
+struct Counts {
+  std::uint64_t references : 18;  // of the program; 0: the handle is dead
+  std::uint64_t uses : 18;        // calls that use the object now: at most one a thread
+  std::uint64_t kind : kind_bits;
+  std::uint64_t generation : generation_bits;  // counts the objects that were here
 };
 
-struct Table {
-  std::mutex mutex;
-  std::uint64_t process = 0;
-  std::vector<Place> places;
-  std::vector<std::uint32_t> free;
+}  // namespace
+
+/// A place of the table. Its object ends when both counts are 0. Who brings them there alone has it then; later the
+/// place gets another object with the next generation.
+class handles::Place {
+ public:
+  explicit Place(std::uint32_t index) noexcept : index_(index) {}
+
+  /// No other thread knows the new handle yet. Returns the generation.
+  std::uint64_t occupy(HandleKind kind, std::shared_ptr<void> object) noexcept {
+    object_ = std::move(object);
+    auto counts = std::bit_cast<Counts>(counts_.load(std::memory_order_relaxed));
+    ++counts.generation;
+    counts.kind = number_of(kind) & 0xFU;
+    counts.references = 1;
+    counts_.store(std::bit_cast<std::uint64_t>(counts), std::memory_order_release);
+    return counts.generation;
+  }
+
+  /// `change` changes the counts, or returns false. False also where the handle that has these parts is dead.
+  template <typename Change>
+  bool change_living(const HandleParts& parts, Change&& change) noexcept {
+    std::uint64_t before = counts_.load(std::memory_order_relaxed);
+    for (;;) {
+      auto counts = std::bit_cast<Counts>(before);
+      const bool is_living =
+          counts.references > 0 && counts.generation == parts.generation && counts.kind == parts.kind;
+      if (!is_living || !change(counts)) {
+        return false;
+      }
+      if (counts_.compare_exchange_weak(before, std::bit_cast<std::uint64_t>(counts), std::memory_order_acq_rel)) {
+        return true;
+      }
+    }
+  }
+
+  /// Ends a use. The object, if this was the last of all: the place is free then.
+  std::shared_ptr<void> end_use() noexcept {
+    std::uint64_t before = counts_.load(std::memory_order_relaxed);
+    Counts counts{};
+    do {
+      counts = std::bit_cast<Counts>(before);
+      --counts.uses;
+    } while (!counts_.compare_exchange_weak(before, std::bit_cast<std::uint64_t>(counts), std::memory_order_acq_rel));
+    return counts.uses == 0 && counts.references == 0 ? std::exchange(object_, nullptr) : nullptr;
+  }
+
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// For those who use the object.
+  [[nodiscard]] void* object() const noexcept { return object_.get(); }
+
+ private:
+  const std::uint32_t index_;
+  std::shared_ptr<void> object_;
+  std::atomic<std::uint64_t> counts_ = 0;
+};
+
+namespace {
+
+using handles::Place;
+
+/// Places never move and never go, so that to look one up needs no lock.
+class Table {
+ public:
+  explicit Table(std::uint64_t process) noexcept : process_(process & 0xFFU) {}
+
+  /// As it is in the handles.
+  [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
+
+  /// Null for a number that no place has had yet.
+  [[nodiscard]] Place* at(std::uint64_t index) const noexcept {
+    Place* const chunk = chunks_[index / chunk_places].load(std::memory_order_acquire);
+    return chunk != nullptr ? chunk + index % chunk_places : nullptr;
+  }
+
+  Place& take_free() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) {
+      add_chunk();
+    }
+    Place& place = *free_.back();
+    free_.pop_back();
+    return place;
+  }
+
+  void give_back(Place& place) noexcept {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(&place);
+  }
+
+ private:
+  static constexpr std::size_t chunk_places = 1024;
+  static constexpr std::size_t most_chunks = most_places / chunk_places;
+
+  void add_chunk() {
+    if (chunk_count_ == most_chunks) {
+      throw Failure(FW_ERROR_MEMORY, "this process has a million handles of framewire; end some");
+    }
+    free_.reserve((chunk_count_ + 1) * chunk_places);  // so that to end a handle needs no memory
+    const auto first = static_cast<std::uint32_t>(chunk_count_ * chunk_places);
+    auto* const chunk = std::allocator<Place>().allocate(chunk_places);
+    for (std::uint32_t i = chunk_places; i-- > 0;) {
+      free_.push_back(std::construct_at(chunk + i, first + i));
+    }
+    chunks_[chunk_count_++].store(chunk, std::memory_order_release);
+  }
+
+  const std::uint64_t process_;
+  std::array<std::atomic<Place*>, most_chunks> chunks_{};
+  std::mutex mutex_;  // guards what follows
+  std::size_t chunk_count_ = 0;
+  std::vector<Place*> free_;  // the one to take next last
 };
 
 /// Never destroyed: threads of the program may call the library while it ends.
 Table* table = nullptr;
 
-void before_fork() {
-  table->mutex.lock();
-}
-
-void after_fork_in_parent() {
-  table->mutex.unlock();
-}
-
 /// The parent's objects are left as they are: their threads do not exist here, and their memory is the parent's, too.
 void after_fork_in_child() {
-  const std::uint64_t process = table->process + 1;
-  table = new Table;  // glibc's malloc works here
-  table->process = process;
+  table = new Table(table->process() + 1);  // glibc's malloc works here
   close_owned_descriptors();
 }
 
 Table& the_table() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    table = new Table;
-    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  });
+  [[maybe_unused]] static const bool is_prepared = [] {  // std::call_once() would cost more than a look-up
+    table = new Table(0);
+    return ::pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+  }();
   return *table;
 }
 
-/// Where the handle's object is, or null. Call with the mutex.
-Place* place_of(Table& all, const HandleParts& parts, HandleKind kind) noexcept {
-  if (parts.mark != mark || parts.kind != kind || parts.place >= all.places.size() ||
-      parts.process != low_bits(all.process, process_bits)) {
+/// Changes the counts of the handle's object, which has this kind. The place, or null: the handle is wrong.
+template <typename Change>
+Place* change_living(const void* handle, HandleKind kind, Change&& change) noexcept {
+  const Table& all = the_table();
+  const HandleParts parts = parts_of(handle);
+  if (parts.mark != mark || parts.kind != number_of(kind) || parts.process != all.process()) {
     return nullptr;
   }
-  Place& place = all.places[parts.place];
-  return place.object && place.kind == kind && low_bits(place.generation, generation_bits) == parts.generation
-             ? &place
-             : nullptr;
+  Place* const place = all.at(parts.place);
+  return place != nullptr && place->change_living(parts, change) ? place : nullptr;
 }
 
-[[noreturn]] void refuse(const Table& all, const void* handle, HandleKind kind, std::string_view function) {
+[[noreturn]] void refuse(const void* handle, HandleKind kind, std::string_view function) {
   const HandleParts parts = parts_of(handle);
   const std::string wanted = std::string(function) + "(): ";
+  const std::string name(name_of(number_of(kind)));
   if (handle == nullptr) {
-    throw Failure(FW_ERROR_ARGUMENT, wanted + "the " + std::string(name_of(kind)) + " is NULL");
+    throw Failure(FW_ERROR_ARGUMENT, wanted + "the " + name + " is NULL");
   }
-  if (parts.mark != mark || name_of(parts.kind) == "unknown handle" || parts.kind == HandleKind::none) {
-    throw Failure(FW_ERROR_ARGUMENT,
-                  wanted + "this is no handle of framewire, and never was; it takes a " + std::string(name_of(kind)));
+  if (parts.mark != mark || name_of(parts.kind) == "unknown handle" || parts.kind == number_of(HandleKind::none)) {
+    throw Failure(FW_ERROR_ARGUMENT, wanted + "this is no handle of framewire, and never was; it takes a " + name);
   }
-  if (parts.process != low_bits(all.process, process_bits)) {
+  if (parts.process != the_table().process()) {
     throw Failure(FW_ERROR_FORKED, wanted + "the " + std::string(name_of(parts.kind)) +
                                        " belongs to the process that this one was forked from; make a new one here");
   }
-  if (parts.kind != kind) {
-    throw Failure(FW_ERROR_ARGUMENT, wanted + "this is a " + std::string(name_of(parts.kind)) + "; it takes a " +
-                                         std::string(name_of(kind)));
+  if (parts.kind != number_of(kind)) {
+    throw Failure(FW_ERROR_ARGUMENT, wanted + "this is a " + std::string(name_of(parts.kind)) + "; it takes a " + name);
   }
-  throw Failure(FW_ERROR_ARGUMENT, wanted + "this " + std::string(name_of(kind)) + " was ended before");
+  throw Failure(FW_ERROR_ARGUMENT, wanted + "this " + name + " was ended before");
 }
 
 }  // namespace
 
 namespace handles {
 
-void* add(HandleKind kind, std::shared_ptr<void> object) {
-  Table& all = the_table();
-  const std::scoped_lock lock(all.mutex);
-  if (all.free.empty()) {
-    if (all.places.size() >> place_bits != 0) {
-      throw Failure(FW_ERROR_MEMORY, "this process has 16 million handles of framewire; end some");
-    }
-    all.places.emplace_back();
-    all.free.reserve(all.places.capacity());  // so that to end a handle needs no memory
-    all.free.push_back(static_cast<std::uint32_t>(all.places.size() - 1));
+Use::~Use() {
+  if (place_ == nullptr) {
+    return;
   }
-  const std::uint32_t index = all.free.back();
-  all.free.pop_back();
-  Place& place = all.places[index];
-  place.object = std::move(object);
-  place.kind = kind;
-  place.references = 1;
-  ++place.generation;
-  return handle_of({.mark = mark,
-                    .kind = kind,
-                    .process = low_bits(all.process, process_bits),
-                    .generation = low_bits(place.generation, generation_bits),
-                    .place = index});
+  if (auto ended = place_->end_use()) {
+    Place& place = *std::exchange(place_, nullptr);
+    ended.reset();
+    the_table().give_back(place);
+  }
 }
 
-std::shared_ptr<void> find(const void* handle, HandleKind kind, std::string_view function) {
+void* Use::object() const noexcept {
+  return place_->object();
+}
+
+void* add(HandleKind kind, std::shared_ptr<void> object) {
   Table& all = the_table();
-  const std::scoped_lock lock(all.mutex);
-  if (const Place* place = place_of(all, parts_of(handle), kind)) {
-    return place->object;
+  Place& place = all.take_free();
+  const std::uint64_t generation = place.occupy(kind, std::move(object));
+  return handle_of({.place = place.index() & 0xFFFFFU,
+                    .generation = generation & 0xFFFFFFU,
+                    .process = all.process() & 0xFFU,
+                    .kind = number_of(kind) & 0xFU,
+                    .mark = mark});
+}
+
+Use find(const void* handle, HandleKind kind, std::string_view function) {
+  const auto use_once_more = [](Counts& counts) {
+    ++counts.uses;
+    return true;
+  };
+  Use use(change_living(handle, kind, use_once_more));
+  if (!use) {
+    refuse(handle, kind, function);
   }
-  refuse(all, handle, kind, function);
+  return use;
 }
 
 void add_reference(const void* handle, HandleKind kind, std::string_view function) {
-  Table& all = the_table();
-  const std::scoped_lock lock(all.mutex);
-  Place* const place = place_of(all, parts_of(handle), kind);
-  if (place == nullptr) {
-    refuse(all, handle, kind, function);
+  const Use use = find(handle, kind, function);
+  const auto refer_once_more = [](Counts& counts) {
+    ++counts.references;
+    return counts.references != 0;
+  };
+  if (change_living(handle, kind, refer_once_more) == nullptr) {
+    throw Failure(FW_ERROR_STATE, std::string(function) + "(): there are 262,143 references already, or none is left");
   }
-  if (place->references == UINT32_MAX) {
-    throw Failure(FW_ERROR_STATE, std::string(function) + "(): there are 4 thousand million references already");
-  }
-  ++place->references;
 }
 
-std::shared_ptr<void> end_reference(const void* handle, HandleKind kind) noexcept {
-  Table& all = the_table();
-  const std::scoped_lock lock(all.mutex);
-  Place* const place = place_of(all, parts_of(handle), kind);
-  if (place == nullptr || --place->references > 0) {
-    return nullptr;
-  }
-  all.free.push_back(static_cast<std::uint32_t>(place - all.places.data()));
-  return std::exchange(place->object, nullptr);
+Use end_reference(const void* handle, HandleKind kind) noexcept {
+  bool is_last = false;
+  const auto refer_once_less = [&](Counts& counts) {
+    --counts.references;
+    is_last = counts.references == 0;
+    if (is_last) {
+      ++counts.uses;  // the caller's
+    }
+    return true;
+  };
+  Place* const place = change_living(handle, kind, refer_once_less);
+  return Use(is_last ? place : nullptr);
 }
 
 }  // namespace handles

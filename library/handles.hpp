@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "library/include/framewire/framewire.h"
 
@@ -46,17 +47,41 @@ struct HandleOf<Frame> {
   static constexpr HandleKind kind = HandleKind::frame;
 };
 
-/// The table of this process's handles, with a count of references for each. Any thread. After fork() the child has a
-/// new, empty one; its parent's handles are told by a number that counts forks. Its first use prepares for that.
+/// The table of this process's handles, with a count of references for each. Any thread; none waits for another, but to
+/// make and to give back a place. After fork() the child has a new, empty one; its parent's handles are told by a
+/// number that counts forks. Its first use prepares for that.
 namespace handles {
 
-/// Returns a handle with one reference. Throws Failure (FW_ERROR_MEMORY) when there are 2^24 already.
+class Place;
+
+/// Keeps an object from its end while a call uses it, also if its handle is ended meanwhile. Move-only.
+class Use {
+ public:
+  Use() = default;
+  Use(Use&& other) noexcept : place_(std::exchange(other.place_, nullptr)) {}
+  Use& operator=(Use&&) = delete;
+  ~Use();
+
+  [[nodiscard]] explicit operator bool() const noexcept { return place_ != nullptr; }
+  [[nodiscard]] void* object() const noexcept;
+
+ private:
+  friend Use find(const void* handle, HandleKind kind, std::string_view function);
+  friend Use end_reference(const void* handle, HandleKind kind) noexcept;
+  explicit Use(Place* place) noexcept : place_(place) {}
+
+  Place* place_ = nullptr;
+};
+
+/// Returns a handle with one reference. Throws Failure (FW_ERROR_MEMORY) when there are 2^20 already.
 void* add(HandleKind kind, std::shared_ptr<void> object);
 /// Throws Failure (FW_ERROR_ARGUMENT, FW_ERROR_FORKED) that begins with `function`, and says what the handle is.
-std::shared_ptr<void> find(const void* handle, HandleKind kind, std::string_view function);
+Use find(const void* handle, HandleKind kind, std::string_view function);
+/// The same. Throws Failure (FW_ERROR_STATE) also when there are 2^18 - 1 references.
 void add_reference(const void* handle, HandleKind kind, std::string_view function);
-/// Ends a reference. The object when it was the last one; else null, also for a wrong handle: to end one never fails.
-std::shared_ptr<void> end_reference(const void* handle, HandleKind kind) noexcept;
+/// Ends a reference. The object when it was the last one; else nothing, also for a wrong handle: to end one never
+/// fails.
+Use end_reference(const void* handle, HandleKind kind) noexcept;
 
 }  // namespace handles
 
@@ -65,9 +90,27 @@ typename HandleOf<Object>::type* make_handle(std::shared_ptr<Object> object) {
   return static_cast<typename HandleOf<Object>::type*>(handles::add(HandleOf<Object>::kind, std::move(object)));
 }
 
+/// An object that a call uses.
 template <typename Object>
-std::shared_ptr<Object> find_object(const typename HandleOf<Object>::type* handle, std::string_view function) {
-  return std::static_pointer_cast<Object>(handles::find(handle, HandleOf<Object>::kind, function));
+class InUse {
+ public:
+  explicit InUse(handles::Use use) noexcept : use_(std::move(use)) {}
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(use_); }
+  Object& operator*() const noexcept { return *static_cast<Object*>(use_.object()); }
+  Object* operator->() const noexcept { return &**this; }
+
+ private:
+  handles::Use use_;
+};
+
+template <typename Object>
+InUse<Object> find_object(const typename HandleOf<Object>::type* handle, std::string_view function) {
+  return InUse<Object>(handles::find(handle, HandleOf<Object>::kind, function));
+}
+
+template <typename Object>
+InUse<Object> end_handle(const typename HandleOf<Object>::type* handle) noexcept {
+  return InUse<Object>(handles::end_reference(handle, HandleOf<Object>::kind));
 }
 
 }  // namespace framewire

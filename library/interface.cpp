@@ -74,7 +74,7 @@ fw_result fw_sender_drain(fw_sender* sender, int64_t timeout_ns) {
 
 void fw_sender_destroy(fw_sender* sender) {
   guarded([&]() -> fw_result {
-    if (const auto object = std::static_pointer_cast<Sender>(handles::end_reference(sender, HandleKind::sender))) {
+    if (const auto object = end_handle<Sender>(sender)) {
       object->end();
     }
     return FW_OK;
@@ -158,7 +158,7 @@ fw_result fw_slot_ref(fw_slot* slot) {
 }
 
 void fw_slot_unref(fw_slot* slot) {
-  handles::end_reference(slot, HandleKind::slot);
+  end_handle<Slot>(slot);
 }
 
 // ---- Receivers ----
@@ -200,10 +200,9 @@ fw_result fw_receiver_descriptor(fw_receiver* receiver, int* descriptor) {
 
 void fw_receiver_destroy(fw_receiver* receiver) {
   guarded([&]() -> fw_result {
-    if (auto object = std::static_pointer_cast<Receiver>(handles::end_reference(receiver, HandleKind::receiver))) {
+    if (const auto object = end_handle<Receiver>(receiver)) {
       object->end();
-      object.reset();  // here, or where another thread waits for a frame
-    }
+    }  // it goes here, or where another thread waits for a frame
     return FW_OK;
   });
 }
@@ -269,7 +268,7 @@ fw_result fw_frame_ref(fw_frame* frame) {
 }
 
 void fw_frame_unref(fw_frame* frame) {
-  handles::end_reference(frame, HandleKind::frame);
+  end_handle<Frame>(frame);
 }
 
 // ---- Events and messages ----

@@ -44,12 +44,16 @@ std::string text_of(const SubscriberStatus& status) {
 
 void HeldFrames::add(Frame& frame) {
   const std::scoped_lock lock(mutex_);
-  frames_.insert(&frame);
+  frame.held_index_ = frames_.size();
+  frames_.push_back(&frame);
 }
 
 void HeldFrames::remove(Frame& frame) noexcept {
   const std::scoped_lock lock(mutex_);
-  frames_.erase(&frame);
+  Frame* const last = frames_.back();
+  frames_[frame.held_index_] = last;
+  last->held_index_ = frame.held_index_;
+  frames_.pop_back();
 }
 
 std::uint32_t HeldFrames::count(std::uint64_t session_number) const {
@@ -75,8 +79,8 @@ void HeldFrames::keep_all() noexcept {
   }
 }
 
-Frame::Frame(ReceivedFrame frame, StreamFormat format, std::shared_ptr<HeldFrames> held)
-    : frame_(std::move(frame)), format_(format), held_(std::move(held)) {
+Frame::Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::shared_ptr<HeldFrames> held)
+    : frame_(std::move(frame)), format_(std::move(format)), held_(std::move(held)) {
   held_->add(*this);
 }
 
@@ -95,6 +99,13 @@ fw_view Frame::view() const noexcept {
   view.completed_ns = header.times.completed_ns;
   view.received_ns = frame_.received_ns();
   return view;
+}
+
+StreamFormat Frame::format() const noexcept {
+  StreamFormat format = format_ ? *format_ : StreamFormat{};
+  format.layout = frame_.header().layout;
+  format.colour = frame_.header().colour;
+  return format;
 }
 
 /// A ring of this process has no descriptor that others could map.
@@ -140,8 +151,8 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
   for (;;) {
     if (auto received = is_closed_ ? std::nullopt : subscriber_->next()) {
-      StreamFormat format = format_of(*received);
-      frame = std::make_shared<Frame>(std::move(*received), format, held_);
+      auto format = format_of(*received);
+      frame = std::make_shared<Frame>(std::move(*received), std::move(format), held_);
       if (!std::exchange(is_acquire_event_raised_, true)) {
         signal_eventfd(acquire_event_.get());  // there may be more
       }
@@ -177,7 +188,8 @@ void Receiver::follow_status() {
   status_version_ = version;
   status_ = subscriber_->status();
   if (status_.epochs_begun != epochs_before && status_.format) {
-    formats_.push_back({status_.format_session, status_.format_epoch, *status_.format});
+    formats_.push_back(
+        {status_.format_session, status_.format_epoch, std::make_shared<const StreamFormat>(*status_.format)});
     if (formats_.size() > most_known_formats) {
       formats_.pop_front();
     }
@@ -185,18 +197,17 @@ void Receiver::follow_status() {
   signal_eventfd(event_event_.get());
 }
 
-/// The frame says its layout and colours itself. Should two formats have begun since the last look, the rest is unknown
-/// for the first one's frames.
-StreamFormat Receiver::format_of(const ReceivedFrame& frame) {
+/// Null if two formats have begun since the last look, for the first one's frames.
+std::shared_ptr<const StreamFormat> Receiver::format_of(const ReceivedFrame& frame) {
   follow_status();
-  const FrameHeader& header = frame.header();
-  const auto known = std::ranges::find_if(formats_, [&](const KnownFormat& one) {
-    return one.session == frame.session_number() && one.epoch == header.epoch;
-  });
-  StreamFormat format = known != formats_.end() ? known->format : StreamFormat{};
-  format.layout = header.layout;
-  format.colour = header.colour;
-  return format;
+  const auto is_of_frame = [&](const KnownFormat& one) {
+    return one.session == frame.session_number() && one.epoch == frame.header().epoch;
+  };
+  if (!formats_.empty() && is_of_frame(formats_.back())) {
+    return formats_.back().format;
+  }
+  const auto known = std::ranges::find_if(formats_, is_of_frame);
+  return known != formats_.end() ? known->format : nullptr;
 }
 
 std::optional<fw_result> Receiver::outcome_without_frame() {

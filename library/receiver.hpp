@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <vector>
 
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
@@ -35,30 +35,34 @@ class HeldFrames {
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_set<Frame*> frames_;
+  std::vector<Frame*> frames_;  // each knows its place, Frame::held_index_
 };
 
 /// A frame that the program has. Any thread.
 class Frame {
  public:
-  Frame(ReceivedFrame frame, StreamFormat format, std::shared_ptr<HeldFrames> held);
+  /// `format`: of its epoch, or null if that is not known. The frame says its layout and colours itself.
+  Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::shared_ptr<HeldFrames> held);
   ~Frame();
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   [[nodiscard]] fw_view view() const noexcept;
-  [[nodiscard]] const StreamFormat& format() const noexcept { return format_; }
+  [[nodiscard]] StreamFormat format() const noexcept;
   [[nodiscard]] bool is_whole() const noexcept;
   [[nodiscard]] std::uint64_t session_number() const noexcept { return frame_.session_number(); }
   /// See HeldFrames::keep_all(). Throws Error (no memory).
   void keep();
 
  private:
+  friend class HeldFrames;
+
   [[nodiscard]] bool is_shared() const noexcept;
 
   const ReceivedFrame frame_;
-  const StreamFormat format_;
+  const std::shared_ptr<const StreamFormat> format_;
   const std::shared_ptr<HeldFrames> held_;
+  std::size_t held_index_ = 0;  // guarded by the mutex of held_
   std::atomic<bool> is_kept_ = false;
 };
 
@@ -84,7 +88,7 @@ class Receiver {
   fw_result send_event(const fw_event& event);
 
  private:
-  [[nodiscard]] StreamFormat format_of(const ReceivedFrame& frame);
+  [[nodiscard]] std::shared_ptr<const StreamFormat> format_of(const ReceivedFrame& frame);
   void follow_status();
   [[nodiscard]] std::optional<fw_result> outcome_without_frame();
   void refuse_to_wait_for_itself() const;
@@ -94,7 +98,7 @@ class Receiver {
   struct KnownFormat {
     std::uint64_t session = 0;
     std::uint32_t epoch = 0;
-    StreamFormat format;
+    std::shared_ptr<const StreamFormat> format;
   };
 
   const WaitMode wait_;

@@ -95,7 +95,7 @@ void Sender::end() noexcept {
     const std::scoped_lock lock(mutex_);
     for (const Offered& one : streams_) {
       one.stream->finish(true);
-      handles::end_reference(one.handle, HandleKind::stream);
+      end_handle<SourceStream>(one.handle);
     }
     service = std::move(service_);
   }

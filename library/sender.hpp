@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +27,7 @@ class SourceStream;
 /// A slot that the program has. Any thread.
 class Slot {
  public:
-  Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed, StreamFormat format);
+  Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed);
   ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -34,12 +36,17 @@ class Slot {
   fw_result publish(const fw_frame_info& info);
 
  private:
+  enum class State : std::uint8_t { claimed, publishing, published, dropped };
+
   const std::shared_ptr<SourceStream> stream_;  // outlives what is of it
-  const StreamFormat format_;
-  mutable std::mutex mutex_;
-  std::optional<ClaimedSlot> claimed_;  // until it is published
-  std::optional<KeptSlot> kept_;        // from then on; neither: the frame was dropped
-  fw_frame_info info_{};
+  std::optional<ClaimedSlot> claimed_;          // until it is published
+  std::optional<KeptSlot> kept_;                // from then on
+  const std::span<const std::byte> bytes_;      // the same in both
+  const StreamFormat& format_;
+  const std::uint32_t epoch_;
+  const std::int64_t begun_ns_;
+  std::atomic<State> state_ = State::claimed;
+  fw_frame_info info_{};  // once it is published
 };
 
 /// A stream with what the program asks of it. Any thread. Slots keep it alive, also without its sender.
@@ -67,7 +74,6 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   friend class Slot;
 
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
-  Stream::EpochStart newest_epoch() const;
   void refuse_to_wait_for_itself() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
   [[nodiscard]] std::int64_t longest_wait_until(std::int64_t deadline_ns) const noexcept;

@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/text.hpp"
@@ -23,8 +24,13 @@ constexpr const char* destroyed = "the sender of this stream was destroyed";
 
 // ---- Slots ----
 
-Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed, StreamFormat format)
-    : stream_(std::move(stream)), format_(format), claimed_(std::move(claimed)) {
+Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
+    : stream_(std::move(stream)),
+      claimed_(std::move(claimed)),
+      bytes_(claimed_->bytes()),
+      format_(claimed_->format()),
+      epoch_(claimed_->pool_epoch()),
+      begun_ns_(claimed_->begun_ns()) {
   ++stream_->slots_held_;
 }
 
@@ -35,39 +41,45 @@ Slot::~Slot() {
 }
 
 fw_view Slot::view() const {
-  const std::scoped_lock lock(mutex_);
-  if (!claimed_ && !kept_) {
+  const State state = state_.load(std::memory_order_acquire);
+  if (state == State::dropped) {
     throw Failure(FW_ERROR_STATE, "fw_slot_view(): the slot's frame was dropped; unref it and claim another one");
   }
-  const auto data = claimed_ ? std::span<const std::byte>(claimed_->bytes()) : kept_->bytes();
-  fw_view view = view_of(format_.layout, data.data(), kept_.has_value());
-  view.epoch = claimed_ ? claimed_->pool_epoch() : kept_->pool_epoch();
-  view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : (claimed_ ? claimed_->begun_ns() : 0);
-  view.tag = info_.tag;
-  view.pts_ns = info_.pts_ns;
+  fw_view view = view_of(format_.layout, bytes_.data(), state == State::published);
+  view.epoch = epoch_;
+  view.begun_ns = begun_ns_;
+  if (state == State::published) {
+    view.tag = info_.tag;
+    view.pts_ns = info_.pts_ns;
+    view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : begun_ns_;
+  }
   return view;
 }
 
+/// A frame that is dropped keeps the slot's memory until the last unref: the program may still have pointers.
 fw_result Slot::publish(const fw_frame_info& info) {
-  const std::scoped_lock lock(mutex_);
-  if (!claimed_) {
-    throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
-  }
-  if (stream_->is_finished()) {
-    return FW_ENDED;
-  }
   FrameInfo frame{.pts_ns = info.pts_ns, .user_tag = info.tag, .begun_ns = info.begun_ns};
   if (info.size_bytes != 0) {
-    if (format_.layout.format != PixelFormat::bytes || info.size_bytes > format_.layout.size_bytes) {
+    const FrameLayout& layout = format_.layout;
+    if (layout.format != PixelFormat::bytes || info.size_bytes > layout.size_bytes) {
       throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): size_bytes is " + std::to_string(info.size_bytes) +
                                            "; it is for FW_PIXEL_BYTES alone, and at most the slot's " +
-                                           std::to_string(format_.layout.size_bytes));
+                                           std::to_string(layout.size_bytes));
     }
     frame.layout = bytes_layout(info.size_bytes);
   }
+  if (auto expected = State::claimed; !state_.compare_exchange_strong(expected, State::publishing)) {
+    throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
+  }
+  State outcome = State::claimed;
+  const auto leave = [&](void*) { state_.store(outcome, std::memory_order_release); };
+  const std::unique_ptr<Slot, decltype(leave)> at_end(this, leave);
+  if (stream_->is_finished()) {
+    return FW_ENDED;
+  }
   info_ = info;
   kept_ = stream_->stream().publish_and_keep(std::move(*claimed_), frame);
-  claimed_.reset();
+  outcome = kept_ ? State::published : State::dropped;
   return kept_ ? FW_OK : FW_CHANGED;
 }
 
@@ -96,17 +108,13 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
   return epoch ? epoch->number : 0;  // none, if the stream was stopped meanwhile
 }
 
-Stream::EpochStart SourceStream::newest_epoch() const {
-  auto epoch = stream_.epoch_after(0);
+/// Slots of earlier formats count, too, so that this can only be too late for a program that holds some.
+void SourceStream::refuse_to_wait_for_itself() const {
+  const auto epoch = stream_.epoch_after(0);
   if (!epoch) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  return std::move(*epoch);
-}
-
-/// Slots of earlier formats count, too, so that this can only be too late for a program that holds some.
-void SourceStream::refuse_to_wait_for_itself() const {
-  if (slots_held_.load() >= newest_epoch().pool->slot_count()) {
+  if (slots_held_.load() >= epoch->pool->slot_count()) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(slots_held_.load()) +
                                          " slots of the stream; publish or unref some");
   }
@@ -143,18 +151,13 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
   }
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
   ClaimOptions options{.deadline_ns = 0, .unwatched = (flags & FW_CLAIM_UNWATCHED) != 0};
-  newest_epoch();  // without one it would wait for ever
   for (;;) {
     if (auto claimed = is_finished() ? std::nullopt : stream_.claim(options)) {
-      const Stream::EpochStart epoch = newest_epoch();
-      if (claimed->pool_epoch() != epoch.number) {
-        continue;  // another format began at this moment
-      }
       if (timeout_ns == 0) {
         const std::scoped_lock lock(arm_mutex_);
         stream_.disarm();
       }
-      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed), epoch.format);
+      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed));
       return FW_OK;
     }
     if (const auto outcome = outcome_without_slot()) {

@@ -24,11 +24,12 @@ inline void check_struct_size(std::size_t given, std::size_t first_version, std:
 
 /// Gives the caller as much of `value` as it has room for, and zeros behind it. `value` begins with struct_size.
 template <typename Struct>
-void hand_out(Struct value, Struct* into, std::size_t struct_size, std::string_view function, std::string_view name) {
+void hand_out(const Struct& value, Struct* into, std::size_t struct_size, std::string_view function,
+              std::string_view name) {
   require(into, function, name);
   check_struct_size(struct_size, sizeof(Struct), function, name);
-  value.struct_size = struct_size;
   std::memcpy(into, &value, std::min(struct_size, sizeof(Struct)));
+  std::memcpy(into, &struct_size, sizeof struct_size);
   if (struct_size > sizeof(Struct)) {
     std::memset(reinterpret_cast<char*>(into) + sizeof(Struct), 0, struct_size - sizeof(Struct));
   }

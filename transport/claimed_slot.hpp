@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "frame/frame_layout.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {
@@ -17,11 +18,15 @@ class Stream;
 class SourceSlot {
  public:
   SourceSlot(SourceSlot&& other) noexcept
-      : stream_(std::exchange(other.stream_, nullptr)), pool_(std::move(other.pool_)), index_(other.index_) {}
+      : stream_(std::exchange(other.stream_, nullptr)),
+        pool_(std::move(other.pool_)),
+        format_(other.format_),
+        index_(other.index_) {}
   /// Swaps: `other` returns the slot that this had.
   SourceSlot& operator=(SourceSlot&& other) noexcept {
     std::swap(stream_, other.stream_);
     std::swap(pool_, other.pool_);
+    std::swap(format_, other.format_);
     std::swap(index_, other.index_);
     return *this;
   }
@@ -32,19 +37,22 @@ class SourceSlot {
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return index_ * pool_->stride_bytes(); }
   /// The number of the epoch that it belongs to.
   [[nodiscard]] std::uint32_t pool_epoch() const noexcept { return pool_->epoch(); }
+  /// The format of that epoch.
+  [[nodiscard]] const StreamFormat& format() const noexcept { return *format_; }
   /// block() of a stream in host memory; null in other memory.
   [[nodiscard]] std::shared_ptr<HostBlock> host_block() const noexcept {
     return pool_->is_on_host() ? pool_->host_block() : nullptr;
   }
 
  protected:
-  SourceSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index) noexcept
-      : stream_(&stream), pool_(std::move(pool)), index_(index) {}
+  SourceSlot(Stream& stream, std::shared_ptr<Pool> pool, const StreamFormat& format, std::uint16_t index) noexcept
+      : stream_(&stream), pool_(std::move(pool)), format_(&format), index_(index) {}
   ~SourceSlot() = default;
   [[nodiscard]] PoolSlot pool_slot() const noexcept { return {pool_->epoch(), index_}; }
 
   Stream* stream_;  // null after a move
   std::shared_ptr<Pool> pool_;
+  const StreamFormat* format_;  // the stream has it as long as a slot of the epoch is in use
   std::uint16_t index_;
 };
 
@@ -68,9 +76,9 @@ class ClaimedSlot : public SourceSlot {
 
  private:
   friend class Stream;
-  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns,
-              bool is_counted) noexcept
-      : SourceSlot(stream, std::move(pool), index), begun_ns_(begun_ns), is_counted_(is_counted) {}
+  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, const StreamFormat& format, std::uint16_t index,
+              std::int64_t begun_ns, bool is_counted) noexcept
+      : SourceSlot(stream, std::move(pool), format, index), begun_ns_(begun_ns), is_counted_(is_counted) {}
 
   std::int64_t begun_ns_;
   bool is_counted_;  // by the stream, as a frame to come

@@ -133,8 +133,8 @@ class Stream {
   /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot, or a
   /// file is named although there may be several viewers.
   bool publish(ClaimedSlot slot, const FrameInfo& info);
-  /// The same; the source goes on reading the slot. Nullopt when the frame is dropped.
-  std::optional<KeptSlot> publish_and_keep(ClaimedSlot slot, const FrameInfo& info);
+  /// The same; the source goes on reading the slot. Nullopt when the frame is dropped: then `slot` stays the caller's.
+  std::optional<KeptSlot> publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info);
 
   /// Begins a frame that viewers get slice by slice while the source fills it. It has `slices` slices, or fewer if they
   /// would be smaller than a page. Viewers that do not take slices get it whole. Nullopt, and the slot is returned,

@@ -177,7 +177,7 @@ bool Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   return publish(slot, info, false);
 }
 
-std::optional<KeptSlot> Stream::publish_and_keep(ClaimedSlot slot, const FrameInfo& info) {
+std::optional<KeptSlot> Stream::publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info) {
   return publish(slot, info, true) ? std::optional(KeptSlot(std::move(slot))) : std::nullopt;
 }
 
@@ -338,10 +338,10 @@ bool Stream::find_room(const ClaimOptions& options, WakeList& wakes) noexcept {
 
 /// There is a free slot.
 ClaimedSlot Stream::take_slot(bool is_counted) noexcept {
-  const std::shared_ptr<Pool>& pool = epochs_.back().pool;
-  const std::uint16_t index = *pool->claim();
+  const Epoch& epoch = epochs_.back();
+  const std::uint16_t index = *epoch.pool->claim();
   frames_claimed_ += is_counted ? 1U : 0U;
-  return {*this, pool, index, monotonic_ns(), is_counted};
+  return {*this, epoch.pool, epoch.format, index, monotonic_ns(), is_counted};
 }
 
 }  // namespace framewire

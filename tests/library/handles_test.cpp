@@ -1,6 +1,9 @@
 // Handles that are not what a function takes: every function, every kind of wrong handle.
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/library/programs.hpp"
 
@@ -157,6 +160,45 @@ TEST(LibraryHandles, AFrameReleasedTwiceIsNoCrash) {
   fw_frame_unref(frame);
   EXPECT_TRUE(is_all(view_of(next), 2));
   fw_frame_unref(next);
+}
+
+/// While one thread after the other ends a reference, the others use the slot; then its place is another slot's.
+TEST(LibraryHandles, ThreadsUseWhatOthersEnd) {
+  SendingProgram sending;
+  for (int round = 0; round < 50; ++round) {
+    fw_slot* slot = nullptr;
+    ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, FW_CLAIM_UNWATCHED, &slot), FW_OK);
+    constexpr int count = 4;
+    for (int i = 1; i < count; ++i) {
+      ASSERT_EQ(fw_slot_ref(slot), FW_OK);
+    }
+    std::atomic<int> published = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        fw_view view;
+        EXPECT_EQ(fw_slot_view(slot, &view, sizeof view), FW_OK);
+        published += fw_slot_publish(slot, nullptr) == FW_OK ? 1 : 0;
+        EXPECT_EQ(fw_slot_view(slot, &view, sizeof view), FW_OK);
+        fw_slot_unref(slot);
+        while (fw_slot_view(slot, &view, sizeof view) == FW_OK) {  // another thread has it still
+        }
+        EXPECT_TRUE(says("this slot was ended before"));
+        fw_slot* next = nullptr;
+        EXPECT_EQ(fw_stream_claim(sending.stream, timeout_ns, FW_CLAIM_UNWATCHED, &next), FW_OK);
+        EXPECT_EQ(fw_slot_view(slot, &view, sizeof view), FW_ERROR_ARGUMENT);
+        fw_slot_unref(next);
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(published, 1);
+  }
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_EQ(counts.frames_published, 50U);
+  EXPECT_EQ(counts.slots_in_use, 0U);
 }
 
 TEST(LibraryHandles, ReferencesAreCounted) {

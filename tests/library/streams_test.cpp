@@ -90,8 +90,11 @@ TEST(LibraryStreams, ASlotOfAnEarlierFormatIsDropped) {
   fw_slot* const old = claim(sending);
   EXPECT_EQ(sending.begin(0, FW_PIXEL_GRAY8, 100, 100), 2U);
   SendingProgram::fill(old, 1);
-  EXPECT_EQ(fw_slot_publish(old, nullptr), FW_CHANGED);
   fw_view view{};
+  ASSERT_EQ(fw_slot_view(old, &view, sizeof view), FW_OK);
+  EXPECT_EQ(fw_slot_publish(old, nullptr), FW_CHANGED);
+  EXPECT_TRUE(is_all(view, 1)) << "its pointers are valid until the last unref";
+  EXPECT_EQ(fw_slot_publish(old, nullptr), FW_ERROR_STATE);
   EXPECT_EQ(fw_slot_view(old, &view, sizeof view), FW_ERROR_STATE);
   EXPECT_TRUE(says("was dropped"));
   fw_slot_unref(old);
