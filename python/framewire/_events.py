@@ -94,7 +94,9 @@ class Endpoint:
     async def events(self) -> AsyncIterator[Event]:
         """The events, without an end: `async for event in receiver.events()`."""
         while True:
-            yield await self._until(self.next_event)
+            event = await self._until(self.next_event)
+            assert event is not None
+            yield event
 
     def send(self, message: dict[str, typing.Any] | str) -> bool:
         """Sends a JSON object to the program at the other end; of a stream to all viewers. It never waits.
@@ -103,11 +105,13 @@ class Endpoint:
         """
         return self._send_json(message if isinstance(message, str) else json.dumps(message))
 
-    async def _until(self, take: Callable[[], _Item | None]) -> _Item:
-        """The first item that `take` returns. It does not block the event loop."""
+    async def _until(self, take: Callable[[], _Item | typing.Literal[False] | None]) -> _Item | None:
+        """The first item that `take` returns; None if it returns False. It does not block the event loop."""
         empty_turns = 0
         while True:
             item = take()
+            if item is False:
+                return None
             if item is not None:
                 return item
             if self._keep_events():

@@ -47,15 +47,17 @@ class Receiver(_framewire.Receiver, Endpoint):
     async def __aexit__(self, *exception: object) -> None:
         self.close()
 
-    async def acquire_async(self) -> Frame:
-        """The next frame, for asyncio. Raises as acquire()."""
-        return await self._until(lambda: self.acquire(0))
+    async def acquire_async(self) -> Frame | None:
+        """The next frame, for asyncio. None: wake() was called. Raises as acquire()."""
+        return await self._until(self._take_frame)
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
         while True:
             try:
                 frame = await self.acquire_async()
             except EndOfStream:
+                return
+            if frame is None:
                 return
             yield frame
             del frame  # else it would be held while the next one is awaited

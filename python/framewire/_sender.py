@@ -66,15 +66,17 @@ class Stream(_framewire.Stream, Endpoint):
     async def __aexit__(self, *exception: object) -> None:
         self.close()
 
-    async def claim_async(self) -> Slot:
-        """A slot to fill, for asyncio. Raises as claim()."""
-        return await self._until(lambda: self.claim(0))
+    async def claim_async(self) -> Slot | None:
+        """A slot to fill, for asyncio. None: wake() was called. Raises as claim()."""
+        return await self._until(self._take_slot)
 
     async def __aiter__(self) -> AsyncIterator[Slot]:
         while True:
             try:
                 slot = await self.claim_async()
             except EndOfStream:
+                return
+            if slot is None:
                 return
             yield slot
             del slot

@@ -197,6 +197,17 @@ class GivenBack(Streams):
         self.assertEqual(receiver.acquire(timeout=DEADLINE_S).sequence, 0)
         self.assertEqual(stream.counts().frames_published, 1)
 
+    def test_a_dropped_slots_array_can_still_be_read(self):
+        stream, _ = self.pair((16, 8), "gray8")
+        slot = stream.claim(timeout=DEADLINE_S)
+        array = slot.numpy()
+        array[:] = 5
+        stream.begin((32, 8), "gray8")
+        self.assertFalse(slot.publish())
+        self.assertEqual(int(array.sum()), 5 * array.size)
+        del slot
+        self.assertEqual(int(array.sum()), 5 * array.size)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -99,6 +99,37 @@ class Asyncio(Streams):
                 await task
         run(wait())
 
+    def assert_wake_ends(self, endpoint, begin):
+        """begin() waits; a wake() from another thread ends it with None, and leaves nothing behind."""
+        async def wait():
+            task = asyncio.create_task(begin())
+            await asyncio.sleep(0.05)
+            self.assertFalse(task.done())
+            thread = threading.Thread(target=endpoint.wake)
+            thread.start()
+            self.assertIsNone(await task)
+            thread.join()
+            task = asyncio.create_task(begin())
+            await asyncio.sleep(0.05)
+            self.assertFalse(task.done())
+            task.cancel()
+        run(wait())
+
+    def test_wake_ends_waits(self):
+        stream = self.send((8, 8))
+        self.assert_wake_ends(stream, stream.claim_async)  # nobody watches
+        receiver = self.receive(stream)
+        self.assert_wake_ends(receiver, receiver.acquire_async)
+
+    def test_wake_ends_loops(self):
+        receiver = self.receive(self.send((8, 8)))
+
+        async def loop():
+            asyncio.get_running_loop().call_later(0.05, receiver.wake)
+            async for _ in receiver:
+                self.fail("there was a frame")
+        run(loop())
+
     def test_one_receiver_in_several_loops(self):
         stream, receiver = self.pair((8, 8))
         for number in range(2):

@@ -3,7 +3,7 @@ import unittest
 
 import framewire
 
-from streams import DEADLINE_S, Streams
+from streams import DEADLINE_S, TRANSPORT, Streams
 
 
 class Events(Streams):
@@ -46,7 +46,7 @@ class Events(Streams):
         self.assertEqual(stream.counts().viewers, 1)
         state, text = receiver.state()
         self.assertEqual(state, "connected")
-        self.assertIn("transport=local", text)
+        self.assertIn(f"transport={TRANSPORT}", text)
         receiver.close()
         self.wait_until(lambda: stream.counts().viewers == 0, "the session to end")
 

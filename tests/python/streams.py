@@ -13,6 +13,7 @@ import framewire
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", REPOSITORY / "build" / "release" / "bin"))
+TRANSPORT = os.environ.get("FRAMEWIRE_TEST_TRANSPORT", "local")
 DEADLINE_S = 30  # a wait that takes longer counts as a hang
 # A shell ignores SIGINT for background jobs, and the programs that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -38,7 +39,7 @@ class Streams(unittest.TestCase):
         return stream
 
     def receive(self, stream, **options):
-        receiver = framewire.receive(f"127.0.0.1:{stream.sender.port}/test", **options)
+        receiver = framewire.receive(f"127.0.0.1:{stream.sender.port}/test", transport=TRANSPORT, **options)
         self.addCleanup(receiver.close)
         return receiver
 

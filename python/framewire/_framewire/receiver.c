@@ -121,6 +121,14 @@ static PyObject* receiver_next(PyObject* self) {
   return acquire(self, FW_FOR_EVER, &result);
 }
 
+// For coroutines: a frame; None: there is none now; False: wake() was called. Raises as acquire().
+static PyObject* receiver_take_frame(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_result result = FW_OK;
+  PyObject* frame = acquire(self, 0, &result);
+  return frame != NULL || PyErr_Occurred() ? frame : none_for(result);
+}
+
 static PyObject* receiver_wake(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_receiver* handle = handle_of(self);
@@ -244,6 +252,7 @@ static PyMethodDef receiver_methods[] = {
      "log_lines($self, /)\n--\n\nTakes the lines about sessions: (level, text); level 0 is an error, 3 a detail. The "
      "last 256 "
      "are kept."},
+    {"_take_frame", receiver_take_frame, METH_NOARGS, NULL},
     {"_send_json", receiver_send_json, METH_O, NULL},
     {"_take_event", receiver_take_event, METH_NOARGS, NULL},
     {"_give_event", receiver_give_event, METH_O, NULL},

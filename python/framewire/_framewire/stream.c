@@ -154,6 +154,14 @@ static PyObject* stream_next(PyObject* self) {
   return claim(self, FW_FOR_EVER, false, &result);
 }
 
+// For coroutines: a slot; None: there is none now; False: wake() was called. Raises as claim().
+static PyObject* stream_take_slot(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fw_result result = FW_OK;
+  PyObject* slot = claim(self, 0, false, &result);
+  return slot != NULL || PyErr_Occurred() ? slot : none_for(result);
+}
+
 static PyObject* stream_wake(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_stream* handle = handle_of(self);
@@ -233,6 +241,7 @@ static PyMethodDef stream_methods[] = {
      "returned None; and after a claim(0) that returned None, when another one may succeed."},
     {"counts", stream_counts, METH_NOARGS, "counts($self, /)\n--\n\nStreamCounts."},
     {"_begin", (PyCFunction)(void (*)(void))stream_begin, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"_take_slot", stream_take_slot, METH_NOARGS, NULL},
     {"_send_json", stream_send_json, METH_O, NULL},
     {"_take_event", stream_take_event, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

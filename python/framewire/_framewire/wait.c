@@ -42,6 +42,16 @@ fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, vo
   }
 }
 
+PyObject* none_for(fw_result result) {
+  if (result == FW_ENDED) {
+    return raise_result(result);
+  }
+  if (result == FW_WOKEN) {
+    Py_RETURN_FALSE;
+  }
+  Py_RETURN_NONE;
+}
+
 int timeout_converter(PyObject* object, void* output) {
   int64_t* timeout_ns = output;
   if (object == Py_None) {
