@@ -15,6 +15,8 @@ namespace {
 
 constexpr int noise_side = 256;
 constexpr int channels = 4;
+constexpr GLuint noise_unit = 0;
+constexpr GLuint keyboard_unit = 1;
 
 std::string_view embedded(std::string_view name) {
   // The build embeds the file; the shader test verifies that.
@@ -60,6 +62,30 @@ GlTexture make_noise() {
   return texture;
 }
 
+GlTexture make_keyboard() {
+  GlTexture texture = GlTexture::create(GL_TEXTURE_2D);
+  glTextureStorage2D(texture.id(), 1, GL_R8, keyboard_columns, keyboard_rows);
+  glTextureParameteri(texture.id(), GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTextureParameteri(texture.id(), GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  return texture;
+}
+
+void fill_keyboard(const GlTexture& texture, const KeyboardTexels* texels) noexcept {
+  constexpr KeyboardTexels nothing{};
+  glTextureSubImage2D(texture.id(), 0, 0, 0, keyboard_columns, keyboard_rows, GL_RED, GL_UNSIGNED_BYTE,
+                      (texels != nullptr ? *texels : nothing).data());
+}
+
+/// A bit a texel, the first one lowest.
+void set_key_bits(int location, const KeyboardTexels* texels) noexcept {
+  constexpr std::size_t word_bits = 32;
+  std::array<GLuint, keyboard_columns * keyboard_rows / word_bits> words{};
+  for (std::size_t i = 0; texels != nullptr && i < texels->size(); ++i) {
+    words[i / word_bits] |= (*texels)[i] != 0 ? GLuint{1} << (i % word_bits) : 0U;
+  }
+  glUniform1uiv(location, static_cast<GLsizei>(words.size()), words.data());
+}
+
 }  // namespace
 
 std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexcept {
@@ -76,19 +102,24 @@ std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexc
 SceneProgram::SceneProgram(const ShaderScene& scene, ComponentOrder order)
     : program_(compile(scene, order)),
       no_vertices_(GlVertexArray::create()),
-      uniforms_{program_.uniform("iResolution"), program_.uniform("iTime"),    program_.uniform("iTimeDelta"),
-                program_.uniform("iFrameRate"),  program_.uniform("iFrame"),   program_.uniform("iDate"),
-                program_.uniform("iMouse"),      program_.uniform("iDrag"),    program_.uniform("iWheel"),
-                program_.uniform("iEye"),        program_.uniform("iEyeAxes"), program_.uniform("iFieldOfView")} {
+      uniforms_{program_.uniform("iResolution"), program_.uniform("iTime"),  program_.uniform("iTimeDelta"),
+                program_.uniform("iFrameRate"),  program_.uniform("iFrame"), program_.uniform("iDate"),
+                program_.uniform("iMouse"),      program_.uniform("iDrag"),  program_.uniform("iWheel"),
+                program_.uniform("iKeyBits"),    program_.uniform("iEye"),   program_.uniform("iEyeAxes"),
+                program_.uniform("iFieldOfView")} {
   glProgramUniform1ui(program_.id(), program_.uniform("iParts"), scene.parts);
   for (int i = 0; i < channels; ++i) {
     const std::string number = std::to_string(i);
     if (const int location = program_.uniform(("iChannel" + number).c_str()); location >= 0) {
       noise_ = noise_ ? std::move(noise_) : make_noise();
-      glProgramUniform1i(program_.id(), location, 0);
+      glProgramUniform1i(program_.id(), location, noise_unit);
     }
     glProgramUniform3f(program_.id(), program_.uniform(("iChannelResolution[" + number + "]").c_str()), noise_side,
                        noise_side, 1);
+  }
+  if (const int location = program_.uniform("iKeyboard"); location >= 0) {
+    keyboard_ = make_keyboard();
+    glProgramUniform1i(program_.id(), location, keyboard_unit);
   }
 }
 
@@ -110,12 +141,19 @@ void SceneProgram::draw(Size size, const SceneUniforms& moment) const noexcept {
   glUniform4fv(uniforms_.mouse, 1, moment.mouse.data());
   glUniform2fv(uniforms_.drag, 1, moment.drag.data());
   glUniform2fv(uniforms_.wheel, 1, moment.wheel.data());
+  if (uniforms_.key_bits >= 0) {
+    set_key_bits(uniforms_.key_bits, moment.keyboard);
+  }
   if (uniforms_.date >= 0) {
     glUniform4fv(uniforms_.date, 1, scene_date(std::chrono::system_clock::now()).data());
   }
   set_camera(moment.camera);
   if (noise_) {
-    glBindTextureUnit(0, noise_.id());
+    glBindTextureUnit(noise_unit, noise_.id());
+  }
+  if (keyboard_) {
+    fill_keyboard(keyboard_, moment.keyboard);
+    glBindTextureUnit(keyboard_unit, keyboard_.id());
   }
   glDisable(GL_BLEND);
   glBindVertexArray(no_vertices_.id());

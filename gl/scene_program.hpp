@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/text.hpp"
@@ -13,16 +14,23 @@
 
 namespace framewire {
 
+/// iKeyboard, in rows of as many columns: which keys are down, were pressed for this frame, and were pressed an odd
+/// number of times. 255: yes.
+inline constexpr std::size_t keyboard_columns = 256;
+inline constexpr std::size_t keyboard_rows = 3;
+using KeyboardTexels = std::array<std::uint8_t, keyboard_columns * keyboard_rows>;
+
 /// Inputs of a scene.
 struct SceneUniforms {
-  double time_s = 0;             // iTime
-  double time_delta_s = 0;       // iTimeDelta
-  double frames_per_s = 0;       // iFrameRate
-  std::uint64_t frame = 0;       // iFrame, and the number in the counter
-  std::array<float, 4> mouse{};  // iMouse
-  std::array<float, 2> drag{};   // iDrag
-  std::array<float, 2> wheel{};  // iWheel
-  Camera camera{};               // eyeRay(), of a scene with depth
+  double time_s = 0;                         // iTime
+  double time_delta_s = 0;                   // iTimeDelta
+  double frames_per_s = 0;                   // iFrameRate
+  std::uint64_t frame = 0;                   // iFrame, and the number in the counter
+  std::array<float, 4> mouse{};              // iMouse
+  std::array<float, 2> drag{};               // iDrag
+  std::array<float, 2> wheel{};              // iWheel
+  const KeyboardTexels* keyboard = nullptr;  // null: no key was ever pressed
+  Camera camera{};                           // eyeRay(), of a scene with depth
 };
 
 /// iDate: year, month from 0, day, seconds of the day with a fraction (a float, so precise to 1/128 s). Local time.
@@ -46,9 +54,11 @@ class SceneProgram {
 
   ShaderProgram program_;
   GlVertexArray no_vertices_;
-  GlTexture noise_;  // created if the scene reads an iChannel
+  GlTexture noise_;     // created if the scene reads an iChannel
+  GlTexture keyboard_;  // created if it reads iKeyboard
   struct {
-    int resolution, time, time_delta, frame_rate, frame, date, mouse, drag, wheel, eye, eye_axes, field_of_view;
+    int resolution, time, time_delta, frame_rate, frame, date, mouse, drag, wheel, key_bits, eye, eye_axes,
+        field_of_view;
   } uniforms_;
 };
 

@@ -1,6 +1,6 @@
 // Orbit: a gas giant with rings, a small moon, and a camera that swings around them. No ray marching: formulas
 // intersect the spheres and the ring plane, and the distance by which a ray misses softens the edges. A viewer's mouse
-// turns the camera, and its wheel goes nearer.
+// turns the camera, and its wheel goes nearer. R hides the rings, M the moon.
 
 // A sine of period 1 made of two parabolas, which costs half as much without a GPU.
 float wave(float x) {
@@ -34,6 +34,8 @@ vec2 hit_sphere(vec3 from, vec3 along, float radius, float pixel) {
 float ripple(float f, float r, float pixel) {
   return wave(f * r) * clamp(1.6 - 3.0 * f * pixel, 0.0, 1.0);
 }
+
+const int key_m = 77, key_r = 82;
 
 // Opacity of the rings at distance r from the centre, with their gaps.
 float ring_density(float r, float pixel) {
@@ -117,7 +119,7 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
   float slant = dot(along, axis);
   float to_ring = -dot(eye, axis) / slant;
   vec3 at = eye + to_ring * along;
-  float density = to_ring > 0.0 ? ring_density(length(at), to_ring * pixel / max(abs(slant), 0.05)) : 0.0;
+  float density = to_ring > 0.0 && !isKeyToggled(key_r) ? ring_density(length(at), to_ring * pixel / max(abs(slant), 0.05)) : 0.0;
   float sunward = dot(at, sun);
   float lit = sunward > 0.0 ? 1.0 : smoothstep(0.97, 1.03, length(at - sunward * sun));
   float thin = dot(eye, axis) * dot(sun, axis) > 0.0 ? 1.0 : 0.45;  // the dark side shows only transmitted light
@@ -152,7 +154,7 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
   float m = 0.11 * t + 2.6;
   vec3 moon = 2.7 * vec3(cos(m), 0.24 * sin(m + 0.5), sin(m));
   vec2 small = hit_sphere(eye - moon, along, 0.075, pixel * 3.0);
-  if (small.y > 0.0 && (small.x < planet.x || planet.y == 0.0)) {
+  if (small.y > 0.0 && !isKeyToggled(key_m) && (small.x < planet.x || planet.y == 0.0)) {
     n = normalize(eye + small.x * along - moon);
     float rough = wave(1.3 * n.x + 0.9 * n.y) * wave(1.7 * n.z - 1.3 * n.y) +
                   0.6 * wave(2.7 * n.y + 2.3 * n.x) * wave(3.1 * n.z + n.x);

@@ -10,7 +10,13 @@ uniform int iFrame;
 uniform vec4 iMouse, iDate;
 uniform vec2 iDrag, iWheel;
 uniform vec3 iChannelResolution[4];
-uniform sampler2D iChannel0, iChannel1, iChannel2, iChannel3;
+uniform sampler2D iChannel0, iChannel1, iChannel2, iChannel3, iKeyboard;
+// Row r of iKeyboard, a bit a column: cheaper than a texel without a GPU.
+uniform uint iKeyBits[24];
+bool keyBit(int row, int code) { return ((iKeyBits[8 * row + (code >> 5)] >> uint(code & 31)) & 1u) != 0u; }
+bool isKeyDown(int code) { return keyBit(0, code); }
+bool isKeyPressed(int code) { return keyBit(1, code); }
+bool isKeyToggled(int code) { return keyBit(2, code); }
 const float iSampleRate = 44100.0;
 const float iChannelTime[4] = float[4](0.0, 0.0, 0.0, 0.0);
 #define HW_PERFORMANCE 1

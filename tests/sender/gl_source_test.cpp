@@ -262,6 +262,38 @@ TEST(GlSource, InputShowsInTheNextFrame) {
   EXPECT_EQ(pixel(1), (std::array{31, 0, 6})) << "w is negative: the click is over";
 }
 
+/// A is down, B was pressed and released, C twice.
+TEST(GlSource, KeysShowInTheNextFrame) {
+  const test::TemporaryFolder folder;
+  SourceOptions options = small_source();
+  options.name = "gl:" + folder.file("keys.frag");
+  std::ofstream(folder.file("keys.frag"))
+      << "float key(int code, int row) {\n"
+         "  return texelFetch(iKeyboard, ivec2(code, row), 0).x;\n}\n"
+         "void mainImage(out vec4 c, in vec2 p) {\n"
+         "  for (int i = 0; i < 256; ++i) {\n"
+         "    if (isKeyDown(i) != (key(i, 0) > 0.5) || isKeyPressed(i) != (key(i, 1) > 0.5)\n"
+         "        || isKeyToggled(i) != (key(i, 2) > 0.5)) { c = vec4(0.25); return; }\n  }\n"
+         "  c.rgb = vec3(key(65, 0) + 0.5 * key(66, 0), key(66, 1), key(67, 2));\n"
+         "  c.r *= key(65, 2);\n}\n";
+  GlSource source(options);
+  const auto key = [](std::uint16_t usage, bool is_pressed) {
+    return InputEvent{1, KeyInput{.usage = usage, .is_pressed = is_pressed}};
+  };
+  const InputBatch input{
+      .viewer = "0123456789abcdef",
+      .epoch = 1,
+      .events = {key(4, true), key(5, true), key(5, false), key(6, true), key(6, false), key(6, true), key(6, false)}};
+  const auto frames = frames_of(source, options_for(2), nullptr, {.input = input});
+  ASSERT_EQ(frames.size(), 2U);
+  const auto pixel = [&](std::size_t frame) {
+    const auto last = std::span(frames.at(frame).payload).last(4);  // the counter is at the top
+    return std::array{std::to_integer<int>(last[0]), std::to_integer<int>(last[1]), std::to_integer<int>(last[2])};
+  };
+  EXPECT_EQ(pixel(0), (std::array{255, 255, 0}));
+  EXPECT_EQ(pixel(1), (std::array{255, 0, 0})) << "the press of B is over";
+}
+
 TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {
   Stream stream(options_for(0));
   {

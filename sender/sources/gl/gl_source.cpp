@@ -195,6 +195,7 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
        .mouse = mouse_->position(),
        .drag = mouse_->drag(),
        .wheel = mouse_->wheel(),
+       .keyboard = &keyboard_.texels(),
        .camera = request ? request->camera : usual_camera(time_s)});
   readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
   in_flight_.at(waiting).emplace(
@@ -207,6 +208,7 @@ void GlSource::follow_input() {
   while (const auto batch = input_ ? input_->take() : std::nullopt) {
     for (const InputEvent& event : batch->events) {
       mouse_->take(event);
+      keyboard_.take(event);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "gl/shader_scene.hpp"
 #include "sender/source.hpp"
 #include "sender/sources/gl/gl_renderer.hpp"
+#include "sender/sources/gl/scene_keyboard.hpp"
 #include "sender/sources/gl/scene_mouse.hpp"
 #include "sender/sources/gl/tick_clock.hpp"
 
@@ -73,6 +74,7 @@ class GlSource final : public Source {
   std::int64_t request_due_ns_ = 0;             // the next one may be drawn
   std::unique_ptr<SourceInbox::Reader> input_;  // until run() returns
   std::optional<SceneMouse> mouse_;
+  SceneKeyboard keyboard_;
   std::array<std::optional<InFlight>, 2> in_flight_;  // oldest first
 };
 
