@@ -96,6 +96,9 @@ class Run {
     }
     drain();
     for (const auto& viewer : viewers_) {
+      viewer->sender_has_ended();
+    }
+    for (const auto& viewer : viewers_) {
       viewers_logs_.push_back(viewer->log_text());
     }
     world_.stretch_timeouts(false);

@@ -137,6 +137,10 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
                                !plan_.is_undisturbed() && !plan_.is_interrupted && !is_refused_ && ++failures_ < 20;
       return tries_again ? Next::come_back : Next::end;
     }
+    if (waits_in_vain(status, session)) {
+      close(subscriber);
+      return Next::end;
+    }
     ask_cadence(subscriber, session);
     send_input(subscriber, session);
     wait(subscriber, session);
@@ -183,6 +187,12 @@ Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
     return Next::come_back;
   }
   return Next::watch;
+}
+
+/// A viewer that the sender had, and that nothing disturbed, has been told.
+bool Viewer::waits_in_vain(const SubscriberStatus& status, const Session& session) const {
+  const bool may_be_untold = session.joined_ns == INT64_MAX || !plan_.is_undisturbed();
+  return has_no_sender_ && may_be_untold && status.state != SubscriberState::connected;
 }
 
 /// For the source's own period, for one near it, or for what no source has.

@@ -1,6 +1,7 @@
 // A simulated viewer: what its program does, and what it checks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -22,6 +23,8 @@ class Viewer {
   void start() {
     thread_ = std::thread([this] { run(); });
   }
+  /// The sender has told all viewers that it had of the end. One that comes later, or comes back, would wait for ever.
+  void sender_has_ended() { has_no_sender_ = true; }
   /// Its counts of all sessions.
   [[nodiscard]] const SubscriberCounts& total() const { return total_; }
   /// Waits for its end. One that has died lives again, to take its program down.
@@ -66,6 +69,7 @@ class Viewer {
   Next watch(Subscriber& subscriber);
   Next take_frames(Subscriber& subscriber, Session& session);
   Next misbehave(Subscriber& subscriber, const Session& session);
+  [[nodiscard]] bool waits_in_vain(const SubscriberStatus& status, const Session& session) const;
   void ask_cadence(Subscriber& subscriber, Session& session);
   void send_input(Subscriber& subscriber, Session& session) const;
   void wait(Subscriber& subscriber, Session& session);
@@ -102,6 +106,7 @@ class Viewer {
   const bool pulls_;
   const WaitMode wait_mode_;
   const bool has_event_loop_;  // it sleeps on the subscriber's descriptor
+  std::atomic<bool> has_no_sender_ = false;
   bool has_stopped_ = false;
   bool has_died_ = false;
   bool is_joined_ = false;
