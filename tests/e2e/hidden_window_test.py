@@ -1,5 +1,5 @@
-"""A window that nobody can see: unmapped, covered by another one, or minimised. Frames still come and are recorded, their
-slots go back to the sender, and the viewer ends when it is told to."""
+"""A window that nobody can see: unmapped, covered by another one, or minimised. Frames still come and are recorded,
+their slots go back to the sender, and the viewer ends when it is told to."""
 import ctypes
 
 import harness
