@@ -7,8 +7,8 @@ import harness
 from windows import OnADisplay
 
 SWAP_INTERVAL = os.environ.get("FRAMEWIRE_SWAP_INTERVAL", "")  # libswap_interval.so
-# Far more often than Xvfb counts refreshes. Two streams: a single one is shown as it comes wherever, as here, a software
-# renderer does not wait for refreshes.
+# Far more often than Xvfb counts refreshes. Two streams: a single one is shown as it comes where a software renderer
+# draws, as here, which does not wait for refreshes.
 STREAMS = ("pattern", "pattern", "--name", "one", "--name", "other", "--size", "64x36", "--fps", "200")
 REFRESH_NS = 1e9 / 60
 
