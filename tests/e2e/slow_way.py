@@ -1,6 +1,7 @@
-"""A long way to a sender: a relay of TCP connections through which everything comes later by one time."""
+"""A long way to a sender: a relay of TCP connections through which everything comes later."""
 import collections
 import contextlib
+import random
 import socket
 import threading
 import time
@@ -9,10 +10,11 @@ CHUNK_BYTES = 1 << 16
 
 
 class SlowWay:
-    """Listens on `address`. What it gets goes on `delay_s` later, in both directions; nothing does while it is held."""
+    """Listens on `address`. What it gets goes on `delay_s` later, and up to `jitter_s` more, in both directions;
+    nothing does while it is held."""
 
-    def __init__(self, port: int, delay_s: float):
-        self._port, self._delay_s = port, delay_s
+    def __init__(self, port: int, delay_s: float, jitter_s: float = 0):
+        self._port, self._delay_s, self._jitter_s = port, delay_s, jitter_s
         self._is_open = threading.Event()
         self._is_open.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -20,6 +22,9 @@ class SlowWay:
         self._threads: list[threading.Thread] = []
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._start(self._accept)
+
+    def _delays(self) -> float:
+        return self._delay_s + random.uniform(0, self._jitter_s)
 
     def hold(self):
         """As if the network had broken down: what is on its way arrives after release()."""
@@ -51,7 +56,7 @@ class SlowWay:
                 self._sockets.append(there)
                 for one, other in ((here, there), (there, here)):
                     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    direction = _Direction(one, other, self._delay_s, self._is_open)
+                    direction = _Direction(one, other, self._delays, self._is_open)
                     self._start(direction.read)
                     self._start(direction.write)
 
@@ -59,8 +64,8 @@ class SlowWay:
 class _Direction:
     """From one socket to another: a thread reads, and another one writes what is due."""
 
-    def __init__(self, source: socket.socket, sink: socket.socket, delay_s: float, is_open: threading.Event):
-        self._source, self._sink, self._delay_s, self._is_open = source, sink, delay_s, is_open
+    def __init__(self, source: socket.socket, sink: socket.socket, delays, is_open: threading.Event):
+        self._source, self._sink, self._delays, self._is_open = source, sink, delays, is_open
         self._waiting: collections.deque[tuple[float, bytes]] = collections.deque()
         self._changed = threading.Condition()
 
@@ -72,7 +77,7 @@ class _Direction:
             except OSError:
                 data = b""
             with self._changed:
-                self._waiting.append((time.monotonic() + self._delay_s, data))
+                self._waiting.append((time.monotonic() + self._delays(), data))
                 self._changed.notify()
 
     def write(self):
