@@ -9,6 +9,7 @@ import harness
 import pictures
 
 SCREEN = (1280, 800)
+NORMAL, ICONIC = 1, 3  # of WM_STATE: ICCCM 4.1.3.1
 
 
 class OnADisplay(harness.EndToEnd):
@@ -79,12 +80,15 @@ class OnADisplay(harness.EndToEnd):
         x11.XCloseDisplay(display)
 
     def minimise_as_a_window_manager_does(self, iconic: bool):
-        """ICCCM 4.1.4: unmaps the window and sets WM_STATE to Iconic (3), or maps it and sets Normal (1)."""
+        """ICCCM 4.1.4: unmaps the window and sets WM_STATE to Iconic, or maps it and sets Normal."""
         self.tool("xdotool", "windowunmap" if iconic else "windowmap", self.window)
+        self.set_window_state(ICONIC if iconic else NORMAL)
+
+    def set_window_state(self, state: int):
         x11, display = self.open_display()
-        state = x11.XInternAtom(display, b"WM_STATE", False)
-        values = (ctypes.c_long * 2)(3 if iconic else 1, 0)
-        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(state), ctypes.c_ulong(state), 32,
+        name = x11.XInternAtom(display, b"WM_STATE", False)
+        values = (ctypes.c_long * 2)(state, 0)
+        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(name), ctypes.c_ulong(name), 32,
                             0, values, 2)
         x11.XCloseDisplay(display)
 

@@ -1,40 +1,20 @@
 """The viewer's window on the X server of a Wayland compositor (Xwayland under weston), as many desktops have it.
 
-A compositor without a screen has no keyboard either, so no keys are pressed here.
+A compositor without a screen has no keyboard and no mouse either: xwayland_desktop_test.py gives it some.
 """
-import subprocess
-
 import harness
 import pictures
-from windows import SCREEN, OnADisplay
+import weston
+from windows import OnADisplay
 
 SIZE = (640, 360)
 
 
 class Xwayland(OnADisplay):
     def start_server(self) -> str:
-        """weston without a screen. It starts Xwayland when the first program connects to the display."""
-        for tool in ("weston", "Xwayland"):
-            harness.require_tool(tool)
-        folder = self.file("run")  # only its owner may read it, or weston refuses it
-        folder.mkdir(mode=0o700)
-        log = self.file("weston.log")
-        kept = {name: value for name, value in self.environment().items() if name != "LD_LIBRARY_PATH"}
-        with log.open("wb") as output:
-            self.server = subprocess.Popen(
-                ["weston", "--backend=headless-backend.so", "--xwayland", "--no-config", "--idle-time=0",
-                 f"--width={SCREEN[0]}", f"--height={SCREEN[1]}", "--socket=framewire"],
-                env=kept | {"XDG_RUNTIME_DIR": str(folder)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        self.addCleanup(self.server.wait)
-        self.addCleanup(self.server.terminate)
-        wanted = "xserver listening on display "
-
-        def display() -> str:
-            self.assertIsNone(self.server.poll(), log.read_text(errors="replace"))
-            return next((line.rpartition(wanted)[2] for line in log.read_text(errors="replace").splitlines()
-                         if wanted in line), "")
-
-        return harness.wait_until(display, "weston's X display")
+        """weston without a screen."""
+        self.server, display = weston.start(self, "--backend=headless-backend.so")
+        return display
 
     def screen(self) -> pictures.Picture:
         """A picture of the window: the root window of such a server has no content."""
