@@ -54,15 +54,16 @@ bool Compositor::compose(Size surface, std::span<const PlacedLayer> all_layers, 
   }
   const std::span<const PlacedLayer> layers = layers_;
   damage_.clear();
-  if (follow_scene(surface, layers, blends_linear_light)) {
+  bool is_settled = follow_scene(surface, layers, blends_linear_light);
+  if (is_settled) {
     find_damage(layers, now_ns);
+    is_settled = std::ranges::equal(
+        kept_, layers, [](const Kept& kept, const PlacedLayer& placed) { return kept.placed.at == placed.at; });
   } else {
     damage_.push_back(everything);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    kept_[i].placed = layers[i];
-    kept_[i].version = layers[i].layer->version();
-    kept_[i].is_direct = can_be_direct(layers, i, everything);
+    follow_layer(i, is_settled, now_ns);
   }
   for (const PictureRectangle& part : damage_) {
     compose_part(part, now_ns);
@@ -119,6 +120,24 @@ void Compositor::add_damage(PictureRectangle part) {
     }
   }
   damage_.push_back(part);
+}
+
+/// Decides how a layer is drawn. Damage reaches beyond what has changed, and so may reach layers that have not: those
+/// are blended from a picture. If nothing was moved, that will happen again: the layer keeps its picture until
+/// something is.
+void Compositor::follow_layer(std::size_t index, bool is_settled, std::int64_t now_ns) {
+  Kept& kept = kept_[index];
+  const PlacedLayer& placed = layers_[index];
+  const bool has_changed =
+      kept.placed.at != placed.at || kept.version != placed.layer->version() || placed.layer->can_be_improved(now_ns);
+  const bool is_drawn_for_others = !has_changed && std::ranges::any_of(damage_, [&](const PictureRectangle& part) {
+    return overlap(part, placed.at.visible);
+  });
+  kept.needs_picture = is_settled && (kept.needs_picture || (kept.is_direct && is_drawn_for_others));
+  kept.is_direct = !kept.needs_picture && (has_changed || (kept.is_direct && !is_drawn_for_others)) &&
+                   can_be_direct(layers_, index, whole_of(size_));
+  kept.placed = placed;
+  kept.version = placed.layer->version();
 }
 
 void Compositor::compose_part(const PictureRectangle& part, std::int64_t now_ns) {

@@ -1,6 +1,7 @@
 // Puts the pictures of several layers together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,7 +35,8 @@ struct PlacedLayer {
 
 /// Keeps the composed picture, and composes again only where it has changed. A layer that others lie over or under, or
 /// that is blended, keeps its picture at its size: it is converted and scaled only if its frame or its size has
-/// changed, and is blended at most once each time. Used on the drawing thread.
+/// changed. So does one that would be drawn again for the sake of others. In each call a layer is converted at most
+/// once, and no pixel of it is blended twice. Used on the drawing thread.
 class Compositor {
  public:
   /// Brings the picture up to date, and returns whether it has changed. `layers` are in order from the back. Throws
@@ -54,6 +56,7 @@ class Compositor {
     PlacedLayer placed;
     std::uint64_t version = 0;
     bool is_direct = false;                    // drawn on the canvas without a picture of its own
+    bool needs_picture = false;                // is not direct although it could be
     std::unique_ptr<OffscreenTarget> picture;  // of the visible part
     std::uint64_t picture_version = 0;
     PicturePlace picture_at;
@@ -61,6 +64,7 @@ class Compositor {
 
   bool follow_scene(Size surface, std::span<const PlacedLayer> layers, bool blends_linear_light);
   void find_damage(std::span<const PlacedLayer> layers, std::int64_t now_ns);
+  void follow_layer(std::size_t index, bool is_settled, std::int64_t now_ns);
   void add_damage(PictureRectangle part);
   void compose_part(const PictureRectangle& part, std::int64_t now_ns);
   void update_picture(Kept& kept, std::int64_t now_ns);
