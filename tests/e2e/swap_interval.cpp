@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name of GLFW
 extern "C" void glfwSwapInterval(int interval) {
   if (const char* const name = std::getenv("FRAMEWIRE_SWAP_INTERVALS")) {
     if (std::FILE* const file = std::fopen(name, "ae")) {

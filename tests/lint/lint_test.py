@@ -10,6 +10,7 @@ import checked
 import clang_tidy
 import format as format_lint
 import headers_alone
+import images
 import repository
 import include_direction
 import listed_tests
@@ -39,6 +40,24 @@ class ListedTests(unittest.TestCase):
     def test_what_may_be_left_out_silently_is_found(self):
         self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n",
                                            "a_test.cpp")), 1)
+
+
+class Images(unittest.TestCase):
+    @staticmethod
+    def findings(text: str, path: str = "docs/a.md", made=("docs/images/a.png",), kept=("docs/images/a.png",)):
+        return images.findings_in({pathlib.PurePath(path): text}, set(made), set(kept))
+
+    def test_what_is_there_and_made_is_right(self):
+        for text, path in (("![a b](images/a.png)", "docs/a.md"), ("![](docs/images/a.png)", "README.md"),
+                           ('<img width="9" src="../images/a.png">', "docs/decisions/a.md"),
+                           ("![](https://elsewhere/b.png) ![](images/a.png)", "docs/a.md")):
+            self.assertEqual(self.findings(text, path), [], text)
+
+    def test_what_is_missing_is_found(self):
+        self.assertEqual(len(self.findings("![](images/a.png)", kept=())), 1)
+        self.assertEqual(len(self.findings("![](images/a.png)", made=())), 1)
+        self.assertEqual(len(self.findings("![](images/a.png) ![](images/b.png)")), 2)
+        self.assertEqual(len(self.findings("images/a.png")), 1, "it is shown by no document")
 
 
 class Messages(unittest.TestCase):
