@@ -33,22 +33,32 @@ class FixedQueue {
   /// The value behind `before` others; it is there if size() > before.
   [[nodiscard]] Value& at(std::size_t before) noexcept {
     assert(before < count_);
-    return places_[(head_ + before) % places_.size()];
+    return places_[wrapped(head_ + before)];
   }
   [[nodiscard]] const Value& at(std::size_t before) const noexcept {
     assert(before < count_);
-    return places_[(head_ + before) % places_.size()];
+    return places_[wrapped(head_ + before)];
+  }
+
+  /// How many values are before the first one that `is_it` says yes to; size() if there is none.
+  template <typename Predicate>
+  [[nodiscard]] std::size_t find_if(const Predicate& is_it) const noexcept {
+    std::size_t before = 0;
+    while (before < count_ && !is_it(at(before))) {
+      ++before;
+    }
+    return before;
   }
 
   /// Not when full.
   void push(Value&& value) noexcept {
     assert(!full());
-    places_[(head_ + count_) % places_.size()] = std::move(value);
+    places_[wrapped(head_ + count_)] = std::move(value);
     ++count_;
   }
   void push(const Value& value) noexcept {
     assert(!full());
-    places_[(head_ + count_) % places_.size()] = value;
+    places_[wrapped(head_ + count_)] = value;
     ++count_;
   }
   /// Not when empty. Also clears the queue's own copy, so that the queue keeps no resource alive.
@@ -62,10 +72,15 @@ class FixedQueue {
     std::destroy_at(&front());
     std::construct_at(&front());
     --count_;
-    head_ = count_ == 0 ? 0 : (head_ + 1) % places_.size();  // an empty queue goes on where the caches have it
+    head_ = count_ == 0 ? 0 : wrapped(head_ + 1);  // an empty queue goes on where the caches have it
   }
 
  private:
+  /// Less than twice the capacity becomes less than that. A division would take longer than all else here.
+  [[nodiscard]] std::size_t wrapped(std::size_t place) const noexcept {
+    return place < places_.size() ? place : place - places_.size();
+  }
+
   std::vector<Value> places_;
   std::size_t head_ = 0;
   std::size_t count_ = 0;

@@ -61,6 +61,9 @@ Stream::~Stream() {
 
 /// Without the mutex: a fence that is finished already calls this at once.
 void Stream::observe(const DeviceWork& work) {
+  if (!work.is_there()) {
+    return;
+  }
   for (const auto& fence : {work.filled, work.copied}) {
     if (fence) {
       fence->when_finished([observer = observer_](FenceState) { observer->notify(); });
@@ -100,7 +103,7 @@ bool Stream::attach(SubscriberQueue& queue, SubscriberQueue* replaced) {
   queue.reads_host_copy = !queue.link->takes(*options_.memory);
   queue.max_held = 2 * all_slots;  // slots of the current epoch and, under `every`, of the previous one
   queue.waiting = FixedQueue<WaitingFrame>(2 * (all_slots + max_extra_slots));
-  queue.held.reserve(queue.max_held);
+  queue.held = FixedQueue<PoolSlot>(queue.max_held);
   queues_.push_back(&queue);
   if (replaced != nullptr) {
     replaced->is_replaced = true;
@@ -130,10 +133,9 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   Epochs unused;
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
-  for (const PoolSlot& slot : queue.held) {
-    release(slot);
+  while (!queue.held.empty()) {
+    release(queue.held.pop());
   }
-  queue.held.clear();
   unused = take_unused_epochs();
 }
 

@@ -312,8 +312,9 @@ class Stream {
   void show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
-  void send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept;
-  const OutgoingFrame* next_to_send(SubscriberQueue& queue) noexcept;
+  /// `now_ns`: what the clock says, or 0: look at it.
+  void send_waiting(SubscriberQueue& queue, WakeList& wakes, std::int64_t now_ns = 0) noexcept;
+  const OutgoingFrame* next_to_send(SubscriberQueue& queue, std::int64_t now_ns) noexcept;
   static bool goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
   static const OutgoingFrame* next_slice(SubscriberQueue& queue, const WaitingFrame& frame,
                                          const SliceSet& sent) noexcept;

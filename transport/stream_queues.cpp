@@ -23,10 +23,8 @@ void Stream::poll_released(SubscriberQueue& queue) noexcept {
   for (;;) {
     const std::size_t count = queue.link->poll_released(released);
     for (const PoolSlot& slot : std::span(released).first(count)) {
-      const auto held = std::ranges::find(queue.held, slot);
-      assert(held != queue.held.end());
-      *held = queue.held.back();
-      queue.held.pop_back();
+      queue.held.at(queue.held.find_if([&](const PoolSlot& held) { return held == slot; })) = queue.held.front();
+      queue.held.drop();
       release(slot);
     }
     if (count < released.size()) {
@@ -77,12 +75,12 @@ bool Stream::is_failed_or_late(const WaitingFrame& frame, FenceState readiness) 
                                              monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns);
 }
 
-void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
+void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes, std::int64_t now_ns) noexcept {
   if (queue.delivery == Delivery::latest) {
     drop_superseded(queue);
   }
   while (!queue.is_concluded) {
-    const OutgoingFrame* const next = next_to_send(queue);
+    const OutgoingFrame* const next = next_to_send(queue, now_ns);
     if (next == nullptr) {
       break;
     }
@@ -101,7 +99,7 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
 }
 
 /// The next frame or slice that the link can have now, or null. Drops frames that will not become ready.
-const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
+const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue, std::int64_t now_ns) noexcept {
   if (queue.begun) {
     return next_slice(queue, queue.begun->frame, queue.begun->sent);
   }
@@ -126,7 +124,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
     if (is_in_slices) {
       return next_slice(queue, frame, {});
     }
-    frame.header.times.offered_ns = monotonic_ns();
+    frame.header.times.offered_ns = now_ns != 0 ? now_ns : monotonic_ns();
     if (frame.progress != nullptr) {
       frame.header.times.completed_ns = frame.progress->completed_ns;
     }
@@ -166,15 +164,16 @@ const OutgoingFrame* Stream::next_slice(SubscriberQueue& queue, const WaitingFra
   return &slice;
 }
 
-/// The link has a reference to the slot from the first slice on, and the queue until the last one.
+/// The link has a reference to the slot from the first slice on, and the queue until the last one: of a whole frame the
+/// queue's one becomes the link's.
 void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept {
   const PoolSlot slot = part.pool_slot;
   if (part.is_first) {
-    add_reference(slot);
-    queue.held.push_back(slot);
+    queue.held.push(slot);
   }
   if (!part.is_last) {
     if (part.is_first) {
+      add_reference(slot);
       queue.begun.emplace(BegunOnLink{.frame = queue.waiting.pop(), .sent = {}});
     }
     queue.begun->sent.set(part.header.slice);
@@ -188,13 +187,13 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
   }
   if (queue.begun) {
     queue.begun.reset();
+    release(slot);
     if (epochs_.back().pool->epoch() != queue.announced_epoch) {
       signal_eventfd(queue.wake_event);  // the session has put off the new epoch until now
     }
   } else {
     queue.waiting.drop();  // with `part`, if that was a whole frame
   }
-  release(slot);
 }
 
 /// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the

@@ -226,7 +226,7 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     frame.ready = queue->reads_host_copy ? work.copied : work.filled;
     frame.payload = payload_for(*queue, frame);
     enqueue(*queue, frame);
-    send_waiting(*queue, wakes);
+    send_waiting(*queue, wakes, frame.header.times.completed_ns);
   }
   if (work.is_there()) {
     keep_until_finished(frame, work);

@@ -89,8 +89,8 @@ struct SubscriberQueue {
   std::optional<BegunOnLink> begun;  // is finished before the next one begins
   OutgoingFrame slice;               // that is given to the link now
   FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
-  std::vector<PoolSlot> held;        // given to the link and not released yet
-  std::size_t max_held = 0;
+  FixedQueue<PoolSlot> held;         // given to the link and not released yet; most are released in this order
+  std::size_t max_held = 0;          // its capacity
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
   bool takes_slices = false;  // the viewer does, in that epoch

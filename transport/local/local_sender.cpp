@@ -25,7 +25,7 @@ LocalSender::LocalSender(FileDescriptor socket, std::vector<std::string> viewer_
   poller_ = make_poller({wakes_->fd(), socket_.get()});
   new (cells_block_->bytes().data()) LocalCells{};
   new (acknowledgements_block_->bytes().data()) LocalAcknowledgements{};
-  in_flight_.reserve(local_cell_count);
+  in_flight_ = FixedQueue<InFlight>(local_cell_count);
   const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), viewers_end.get()};
   send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
 }
@@ -86,7 +86,7 @@ SendResult LocalSender::try_send(const OutgoingFrame& frame) noexcept {
 }
 
 /// A frame's first slice takes one credit, and cells for all slices of the frame. When the viewer releases the frame,
-/// it has copied all of these cells; so no cell is overwritten before.
+/// it has copied all of these cells; so no cell is overwritten before. Later slices are those of the newest frame.
 bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
   const std::uint16_t slices = frame.header.slice_count;
   assert(slices > 0 && slices <= local_cell_count);
@@ -94,13 +94,13 @@ bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
     if (in_flight_in_epoch_ >= ring_slots_ || cells_taken_ + slices > local_cell_count) {
       return false;
     }
-    in_flight_.push_back({.slot = frame.pool_slot, .slices = slices});
+    in_flight_.push({.slot = frame.pool_slot, .slices = slices});
     cells_taken_ += slices;
     ++in_flight_in_epoch_;
   }
-  const auto found = std::ranges::find(in_flight_, frame.pool_slot, &InFlight::slot);
-  assert(found != in_flight_.end());
-  found->has_more_to_come = !frame.is_last;
+  InFlight& newest = in_flight_.at(in_flight_.size() - 1);
+  assert(newest.slot == frame.pool_slot);
+  newest.has_more_to_come = !frame.is_last;
   return true;
 }
 
@@ -116,14 +116,14 @@ std::size_t LocalSender::poll_released(std::span<PoolSlot> released) noexcept {
   while (seen_given_back_ != given_back && count < released.size() && !is_broken_.load(std::memory_order_relaxed)) {
     const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
     const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
-    const auto found = std::ranges::find(in_flight_, slot, &InFlight::slot);
-    if (found == in_flight_.end() || found->has_more_to_come) {
+    const std::size_t place = in_flight_.find_if([&](const InFlight& one) { return one.slot == slot; });
+    if (place == in_flight_.size() || in_flight_.at(place).has_more_to_come) {
       fail();
       break;
     }
-    cells_taken_ -= found->slices;
-    *found = in_flight_.back();
-    in_flight_.pop_back();
+    cells_taken_ -= in_flight_.at(place).slices;
+    in_flight_.at(place) = in_flight_.front();
+    in_flight_.drop();
     in_flight_in_epoch_ -= slot.epoch == ready_epoch_ ? 1 : 0;
     ++seen_given_back_;
     ++acknowledged_;

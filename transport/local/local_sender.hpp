@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/local/shared_pages.hpp"
 #include "transport/local/wake_socket.hpp"
@@ -62,9 +63,9 @@ class LocalSender final : public SenderLink {
   std::uint32_t seen_given_back_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint32_t in_flight_in_epoch_ = 0;
-  std::vector<InFlight> in_flight_;
-  std::uint32_t cells_taken_ = 0;  // by the slices of frames in flight; at most local_cell_count
-  bool wake_is_due_ = false;       // the viewer was asleep when the last frame was announced
+  FixedQueue<InFlight> in_flight_;  // in the order in which they were sent, as long as the viewer releases them in it
+  std::uint32_t cells_taken_ = 0;   // by the slices of frames in flight; at most local_cell_count
+  bool wake_is_due_ = false;        // the viewer was asleep when the last frame was announced
 
   std::atomic<bool> is_broken_ = false;
   std::atomic<bool> viewer_hung_up_ = false;
