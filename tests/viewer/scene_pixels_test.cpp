@@ -119,36 +119,39 @@ class ScenePixels : public testing::Test {
   StreamFacts facts_{.peer_text = "box", .status = {}, .lost_message = {}};
 };
 
-const ReferenceLayer plain{};
-const ReferenceLayer gone{.hidden = true};
+const ReferenceLayer plain_layer{};
+const ReferenceLayer hidden_layer{.hidden = true};
 
 TEST_F(ScenePixels, GridsAndColumns) {
   const std::vector<DrawnScene> scenes{
       {"a grid at 1:1, doubled, halved and quartered",
-       {.layout = "grid", .layers = {plain, plain, plain, plain}},
+       {.layout = "grid", .layers = {plain_layer, plain_layer, plain_layer, plain_layer}},
        {{80, 40}, {40, 20}, {160, 80}, {320, 160}}},
       {"the last row is in the middle",
-       {.layout = "grid", .layers = {plain, plain, plain}},
+       {.layout = "grid", .layers = {plain_layer, plain_layer, plain_layer}},
        {{80, 40}, {80, 40}, {80, 40}}},
       {"a wide grid has more columns",
-       {.layout = "grid", .layers = {plain, plain, plain, plain}},
+       {.layout = "grid", .layers = {plain_layer, plain_layer, plain_layer, plain_layer}},
        {{60, 34}, {60, 40}, {60, 34}, {60, 34}},
        {240, 40}},
-      {"a grid is the default", {.layers = {plain, plain}}, {{80, 44}, {80, 44}}},
-      {"a high grid has fewer", {.layout = "grid", .layers = {plain, plain}}, {{80, 44}, {80, 60}}, {80, 120}},
+      {"a grid is the default", {.layers = {plain_layer, plain_layer}}, {{80, 44}, {80, 44}}},
+      {"a high grid has fewer",
+       {.layout = "grid", .layers = {plain_layer, plain_layer}},
+       {{80, 44}, {80, 60}},
+       {80, 120}},
       {"a hidden layer leaves no room",
-       {.layout = "grid", .layers = {plain, gone, plain, gone}},
+       {.layout = "grid", .layers = {plain_layer, hidden_layer, plain_layer, hidden_layer}},
        {{80, 44}, {9, 9}, {80, 44}, {9, 9}}},
       {"columns with room above, beside and around",
-       {.layout = "side", .layers = {plain, plain, plain}},
+       {.layout = "side", .layers = {plain_layer, plain_layer, plain_layer}},
        {{40, 20}, {20, 80}, {20, 40}},
        {120, 80}},
       {"columns whose edges are rounded",
-       {.layout = "side", .layers = {plain, plain, plain}},
+       {.layout = "side", .layers = {plain_layer, plain_layer, plain_layer}},
        {{33, 30}, {34, 30}, {33, 30}},
        {100, 30}},
       {"a hidden column leaves no room",
-       {.layout = "side", .layers = {plain, gone, plain}},
+       {.layout = "side", .layers = {plain_layer, hidden_layer, plain_layer}},
        {{80, 80}, {80, 80}, {40, 40}}},
   };
   for (const DrawnScene& scene : scenes) {
@@ -160,20 +163,24 @@ TEST_F(ScenePixels, OneForEachEye) {
   const ReferenceLayer cropped{.crop = {{8, 4, 80, 40}}};
   const std::vector<DrawnScene> scenes{
       {"both squeezed to half their width",
-       {.layout = "stereo-side", .layers = {plain, plain}},
+       {.layout = "stereo-side", .layers = {plain_layer, plain_layer}},
        {{160, 80}, {160, 80}}},
-      {"narrow pictures are in the middle", {.layout = "stereo-side", .layers = {plain, plain}}, {{80, 80}, {160, 40}}},
+      {"narrow pictures are in the middle",
+       {.layout = "stereo-side", .layers = {plain_layer, plain_layer}},
+       {{80, 80}, {160, 40}}},
       {"both squeezed to half their height",
-       {.layout = "stereo-top", .layers = {plain, plain}},
+       {.layout = "stereo-top", .layers = {plain_layer, plain_layer}},
        {{160, 80}, {160, 80}}},
-      {"flat pictures are in the middle", {.layout = "stereo-top", .layers = {plain, plain}}, {{80, 80}, {160, 40}}},
+      {"flat pictures are in the middle",
+       {.layout = "stereo-top", .layers = {plain_layer, plain_layer}},
+       {{80, 80}, {160, 40}}},
       {"the place of a hidden one is empty",
-       {.layout = "stereo-side", .layers = {gone, plain}},
+       {.layout = "stereo-side", .layers = {hidden_layer, plain_layer}},
        {{160, 80}, {160, 80}}},
       {"a third has no place",
-       {.layout = "stereo-top", .layers = {plain, gone, plain}},
+       {.layout = "stereo-top", .layers = {plain_layer, hidden_layer, plain_layer}},
        {{160, 80}, {160, 80}, {160, 80}}},
-      {"a part of a picture", {.layout = "stereo-side", .layers = {cropped, plain}}, {{100, 60}, {160, 80}}},
+      {"a part of a picture", {.layout = "stereo-side", .layers = {cropped, plain_layer}}, {{100, 60}, {160, 80}}},
       {"a full box", {.layout = "stereo-side", .layers = {{.fit = "cover"}, {.fit = "fill"}}}, {{80, 80}, {80, 20}}},
   };
   for (const DrawnScene& scene : scenes) {
@@ -183,20 +190,22 @@ TEST_F(ScenePixels, OneForEachEye) {
 
 TEST_F(ScenePixels, SmallPicturesOverALargeOne) {
   const std::vector<DrawnScene> scenes{
-      {"one", {.layout = "pip", .layers = {plain, plain}}, {{160, 80}, {160, 80}}},
+      {"one", {.layout = "pip", .layers = {plain_layer, plain_layer}}, {{160, 80}, {160, 80}}},
       {"a column of three, from below",
-       {.layout = "pip", .layers = {plain, plain, plain, plain}},
+       {.layout = "pip", .layers = {plain_layer, plain_layer, plain_layer, plain_layer}},
        {{80, 40}, {40, 20}, {80, 40}, {20, 10}}},
       {"a second column",
-       {.layout = "pip", .layers = {plain, plain, plain, plain, plain}},
+       {.layout = "pip", .layers = {plain_layer, plain_layer, plain_layer, plain_layer, plain_layer}},
        {{160, 80}, {40, 20}, {40, 20}, {40, 20}, {40, 20}}},
-      {"the large one is hidden", {.layout = "pip", .layers = {gone, plain}}, {{160, 80}, {40, 20}}},
-      {"a small one is hidden", {.layout = "pip", .layers = {plain, gone, plain}}, {{160, 80}, {40, 20}, {40, 20}}},
+      {"the large one is hidden", {.layout = "pip", .layers = {hidden_layer, plain_layer}}, {{160, 80}, {40, 20}}},
+      {"a small one is hidden",
+       {.layout = "pip", .layers = {plain_layer, hidden_layer, plain_layer}},
+       {{160, 80}, {40, 20}, {40, 20}}},
       {"on a canvas of another shape",
-       {.layout = "pip", .canvas = {{80, 80}}, .layers = {plain, plain}},
+       {.layout = "pip", .canvas = {{80, 80}}, .layers = {plain_layer, plain_layer}},
        {{80, 80}, {20, 20}}},
       {"edges are rounded, as in the example of the document",  // 22.5 pixels from the edges
-       {.layout = "pip", .layers = {plain, plain}},
+       {.layout = "pip", .layers = {plain_layer, plain_layer}},
        {{1600, 900}, {400, 225}},
        {1600, 900}},
   };
@@ -217,7 +226,7 @@ TEST_F(ScenePixels, EachAtItsOwnPlace) {
   half.opacity = 0.5;
   const std::vector<DrawnScene> scenes{
       {"boxes, and one of the whole canvas",
-       {.layout = "free", .layers = {plain, at(10, 20, 40, 20), at(30, 30, 80, 40)}},
+       {.layout = "free", .layers = {plain_layer, at(10, 20, 40, 20), at(30, 30, 80, 40)}},
        {{160, 80}, {40, 20}, {40, 20}}},
       {"without its word", {.layers = {at(3, 5, 40, 20)}}, {{40, 20}}},
       {"all of a picture is seen", {.layers = {at(0, 0, 80, 80), at(80, 0, 80, 80)}}, {{40, 20}, {20, 40}}},
@@ -234,15 +243,15 @@ TEST_F(ScenePixels, EachAtItsOwnPlace) {
        {.canvas = {{320, 160}}, .layers = {at(40, 20, 160, 80), at(160, 60, 80, 80)}},
        {{160, 80}, {40, 40}}},
       {"a canvas of another shape is in the middle",
-       {.canvas = {{40, 40}}, .layers = {plain, at(10, 10, 20, 10)}},
+       {.canvas = {{40, 40}}, .layers = {plain_layer, at(10, 10, 20, 10)}},
        {{80, 80}, {40, 20}}},
       {"as is one that is wider than the surface",
-       {.canvas = {{80, 40}}, .layers = {plain, at(10, 10, 40, 20)}},
+       {.canvas = {{80, 40}}, .layers = {plain_layer, at(10, 10, 40, 20)}},
        {{80, 40}, {40, 20}},
        {80, 120}},
       {"half of one is seen", {.layers = {at(0, 0, 80, 80), half}}, {{80, 80}, {40, 20}}},
       {"one that is not seen", {.layers = {at(0, 0, 80, 80), {.opacity = 0}}}, {{80, 80}, {160, 80}}},
-      {"one that is hidden", {.layers = {at(0, 0, 80, 80), gone}}, {{80, 80}, {160, 80}}},
+      {"one that is hidden", {.layers = {at(0, 0, 80, 80), hidden_layer}}, {{80, 80}, {160, 80}}},
   };
   for (const DrawnScene& scene : scenes) {
     ASSERT_NO_FATAL_FAILURE(expect_as_documented(scene));
@@ -254,26 +263,28 @@ TEST_F(ScenePixels, AWallWithBezels) {
   const ReferenceLayer across{.box = {{100, 20, 120, 60}}};
   const std::vector<DrawnScene> walls{
       {"one picture on two screens",
-       {.layout = "overlay", .wall = {{.screens = {2, 1}, .bezel = {20, 0}}}, .layers = {plain}},
+       {.layout = "overlay", .wall = {{.screens = {2, 1}, .bezel = {20, 0}}}, .layers = {plain_layer}},
        {{220, 80}},
        {100, 80}},
       {"on six",
-       {.layout = "overlay", .wall = {{.screens = {3, 2}, .bezel = {10, 6}}}, .layers = {plain}},
+       {.layout = "overlay", .wall = {{.screens = {3, 2}, .bezel = {10, 6}}}, .layers = {plain_layer}},
        {{160, 86}},
        {100, 40}},
       {"side by side, behind a bezel",
-       {.layout = "side", .wall = {{.screens = {2, 1}, .bezel = {10, 0}}}, .layers = {plain, plain, plain}},
+       {.layout = "side",
+        .wall = {{.screens = {2, 1}, .bezel = {10, 0}}},
+        .layers = {plain_layer, plain_layer, plain_layer}},
        {{70, 60}, {70, 60}, {35, 30}},
        {100, 60}},
       {"a box across two bezels",
-       {.layout = "free", .wall = {{.screens = {2, 2}, .bezel = {12, 8}}}, .layers = {across, plain}},
+       {.layout = "free", .wall = {{.screens = {2, 2}, .bezel = {12, 8}}}, .layers = {across, plain_layer}},
        {{120, 60}, {106, 44}},
        {150, 40}},
       {"a canvas of another shape",
        {.layout = "pip",
         .canvas = {{160, 80}},
         .wall = {{.screens = {2, 2}, .bezel = {20, 20}}},
-        .layers = {plain, plain}},
+        .layers = {plain_layer, plain_layer}},
        {{160, 80}, {80, 40}},
        {150, 70}},
   };
@@ -295,15 +306,16 @@ TEST_F(ScenePixels, EveryBlendInBothLightsWithEveryAlpha) {
           const ReferenceLayer upper{.blend = blend, .alpha = alpha, .opacity = opacity};
           ReferenceLayer beside = upper;
           beside.box = {{20, 10, 40, 20}};
-          ASSERT_NO_FATAL_FAILURE(expect_as_documented({"overlay",
-                                                        {.layout = "overlay", .light = light, .layers = {plain, upper}},
-                                                        {{80, 40}, {80, 40}},
-                                                        {80, 40}}));
           ASSERT_NO_FATAL_FAILURE(
-              expect_as_documented({"free",
-                                    {.layout = "free", .light = light, .layers = {plain, beside, plain, upper}},
-                                    {{80, 40}, {40, 20}, {10, 40}, {80, 30}},
+              expect_as_documented({"overlay",
+                                    {.layout = "overlay", .light = light, .layers = {plain_layer, upper}},
+                                    {{80, 40}, {80, 40}},
                                     {80, 40}}));
+          ASSERT_NO_FATAL_FAILURE(expect_as_documented(
+              {"free",
+               {.layout = "free", .light = light, .layers = {plain_layer, beside, plain_layer, upper}},
+               {{80, 40}, {40, 20}, {10, 40}, {80, 30}},
+               {80, 40}}));
         }
       }
     }
@@ -316,7 +328,7 @@ TEST_F(ScenePixels, ScaledPicturesWithAlpha) {
     for (const std::string alpha : {"straight", "premultiplied"}) {
       ASSERT_NO_FATAL_FAILURE(
           expect_as_documented({"scaled",
-                                {.layout = "overlay", .layers = {plain, {.blend = blend, .alpha = alpha}}},
+                                {.layout = "overlay", .layers = {plain_layer, {.blend = blend, .alpha = alpha}}},
                                 {{160, 80}, {80, 40}},
                                 {80, 40}}));
     }

@@ -55,10 +55,10 @@ struct Edges {
 };
 
 /// How the surface sees the canvas: as large as it fits, in the middle of the wall.
-struct Canvas {
+struct SeenCanvas {
   double width, height, zoom, left, top;
 
-  Canvas(const ReferenceScene& scene, int screen_width, int screen_height) {
+  SeenCanvas(const ReferenceScene& scene, int screen_width, int screen_height) {
     const ReferenceWall wall = scene.wall.value_or(ReferenceWall{});
     const double wall_width = wall.screens[0] * screen_width + (wall.screens[0] - 1) * wall.bezel[0];
     const double wall_height = wall.screens[1] * screen_height + (wall.screens[1] - 1) * wall.bezel[1];
@@ -77,12 +77,12 @@ struct Canvas {
 };
 
 /// How wide pictures of 16:9 are in a grid.
-double width_of_pictures(int count, int columns, const Canvas& canvas) {
+double width_of_pictures(int count, int columns, const SeenCanvas& canvas) {
   const int rows = (count + columns - 1) / columns;
   return std::min(canvas.width / columns, canvas.height / rows * 16 / 9);
 }
 
-int columns_of(int count, const Canvas& canvas) {
+int columns_of(int count, const SeenCanvas& canvas) {
   const int root = static_cast<int>(std::ceil(std::sqrt(count)));
   int best = root;
   for (int columns = 1; columns <= count; ++columns) {
@@ -94,7 +94,7 @@ int columns_of(int count, const Canvas& canvas) {
   return gain > 1 + 1.0 / 8 ? best : root;
 }
 
-Edges cell_of(int number, int count, int columns, const Canvas& canvas) {
+Edges cell_of(int number, int count, int columns, const SeenCanvas& canvas) {
   const int rows = (count + columns - 1) / columns;
   const int row = number / columns;
   const int in_this_row = row + 1 < rows ? columns : count - (rows - 1) * columns;
@@ -106,11 +106,12 @@ Edges cell_of(int number, int count, int columns, const Canvas& canvas) {
 }
 
 /// The small pictures of `pip`: a quarter of the canvas, a fortieth of its height from each other and from its edges.
-Edges small_picture(int number, const Canvas& canvas) {
+Edges small_picture(int number, const SeenCanvas& canvas) {
   const double gap = canvas.height / 40;
   const double width = canvas.width / 4, height = canvas.height / 4;
   const int in_a_column = static_cast<int>((canvas.height - gap) / (height + gap));
-  const double right = canvas.width - gap - (number / in_a_column) * (width + gap);
+  const int column = number / in_a_column;
+  const double right = canvas.width - gap - column * (width + gap);
   const double bottom = canvas.height - gap - (number % in_a_column) * (height + gap);
   return {right - width, bottom - height, right, bottom};
 }
@@ -126,17 +127,17 @@ std::string layout_of(const ReferenceScene& scene) {
 }
 
 /// Hidden layers that keep their places, so that those behind them do not move up.
-bool counts(const ReferenceScene& scene, std::size_t index) {
+bool keeps_place(const ReferenceScene& scene, std::size_t index) {
   const bool keeps = (is_stereo(scene.layout) && index < 2) || (scene.layout == "pip" && index == 0);
   return keeps || !scene.layers[index].hidden;
 }
 
 /// The part of the canvas that a layer gets; nothing if it gets none.
-std::optional<Edges> part_of(const ReferenceScene& scene, std::size_t index, const Canvas& canvas) {
+std::optional<Edges> part_of(const ReferenceScene& scene, std::size_t index, const SeenCanvas& canvas) {
   int number = 0, count = 0;
   for (std::size_t i = 0; i < scene.layers.size(); ++i) {
-    number += i < index && counts(scene, i) ? 1 : 0;
-    count += counts(scene, i) ? 1 : 0;
+    number += i < index && keeps_place(scene, i) ? 1 : 0;
+    count += keeps_place(scene, i) ? 1 : 0;
   }
   const Edges all{0, 0, canvas.width, canvas.height};
   const std::string layout = layout_of(scene);
@@ -327,7 +328,7 @@ std::string text_of(const ReferenceScene& scene) {
 std::vector<ReferenceColour> picture_of(const ReferenceScene& scene, std::span<const ReferenceFrame> frames, int width,
                                         int height, const ReferenceTolerance& tolerance) {
   std::vector<ReferenceColour> picture(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-  const Canvas canvas(scene, width, height);
+  const SeenCanvas canvas(scene, width, height);
   for (std::size_t i = 0; i < scene.layers.size(); ++i) {
     const std::optional<Edges> part = part_of(scene, i, canvas);
     if (!part || scene.layers[i].opacity == 0) {
@@ -342,7 +343,9 @@ std::vector<ReferenceColour> picture_of(const ReferenceScene& scene, std::span<c
       for (int x = 0; x < width; ++x) {
         if (placed.covers(x, y)) {
           const Sample sample = sample_of(frames[i], placed, layer.how.alpha, x, y);
-          layer.over(picture.at(static_cast<std::size_t>(y * width + x)), is_scaled ? sample : rounded(sample));
+          layer.over(
+              picture.at(static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)),
+              is_scaled ? sample : rounded(sample));
         }
       }
     }
