@@ -67,10 +67,15 @@ class FixedQueue {
     drop();
     return value;
   }
-  /// Removes the first value. Not when empty.
+  /// Removes the first value. Not when empty. A value with let_go() is kept, without what it owns, until another one
+  /// takes its place: to make a large one anew would take longer.
   void drop() noexcept {
-    std::destroy_at(&front());
-    std::construct_at(&front());
+    if constexpr (requires(Value & value) { value.let_go(); }) {
+      front().let_go();
+    } else {
+      std::destroy_at(&front());
+      std::construct_at(&front());
+    }
     --count_;
     head_ = count_ == 0 ? 0 : wrapped(head_ + 1);  // an empty queue goes on where the caches have it
   }

@@ -124,6 +124,10 @@ std::size_t encoded_bytes(const FrameHeader& header) noexcept {
 }
 
 std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept {
+  return encode(header, header.slot, out);
+}
+
+std::size_t encode(const FrameHeader& header, std::uint16_t slot, std::span<std::byte> out) noexcept {
   const std::size_t size = encoded_bytes(header);
   assert(out.size() >= size);
   out = out.first(size);
@@ -133,7 +137,7 @@ std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept
   put(out, 8, header.sequence);
   put(out, 16, header.stream);
   put(out, 20, header.epoch);
-  put(out, 24, header.slot);
+  put(out, 24, slot);
   put(out, 26, header.slice);
   put(out, 28, header.slice_count);
   put(out, 30, static_cast<std::uint8_t>(header.layout.plane_count));

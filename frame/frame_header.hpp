@@ -50,6 +50,8 @@ std::size_t encoded_bytes(const FrameHeader& header) noexcept;
 /// Writes the header into `out` (at least encoded_bytes()), little-endian. Returns the number of bytes written. Does
 /// not allocate.
 std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept;
+/// The same, with this slot in place of the header's own.
+std::size_t encode(const FrameHeader& header, std::uint16_t slot, std::span<std::byte> out) noexcept;
 
 /// Why bytes from a peer are not a valid header.
 enum class HeaderFault { none, too_short, wrong_magic, wrong_version, wrong_size, wrong_checksum, wrong_value };

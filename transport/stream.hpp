@@ -298,7 +298,7 @@ class Stream {
   void end_frame(const BegunFrame& frame) noexcept;
   void send_all_waiting(WakeList& wakes) noexcept;
   [[nodiscard]] Payload payload_for(const SubscriberQueue& queue, const WaitingFrame& frame) const noexcept;
-  [[nodiscard]] FrameHeader header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept;
+  void fill_header(FrameHeader& header, const ClaimedSlot& slot, const FrameInfo& info) noexcept;
   void frame_completed(std::int64_t at_ns) noexcept;
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
   void observe(const DeviceWork& work);

@@ -33,7 +33,7 @@ std::optional<BegunFrame> Stream::begin_frame(ClaimedSlot slot, const FrameInfo&
     return std::nullopt;
   }
   WaitingFrame frame;
-  frame.header = header_of(slot, info);
+  fill_header(frame.header, slot, info);
   frame.pool_slot = pool_slot;
   SliceProgress& progress = epoch.progress[pool_slot.index];
   progress = {};

@@ -214,7 +214,7 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   }
   make_room_for_unfinished();
   WaitingFrame frame;
-  frame.header = header_of(slot, info);
+  fill_header(frame.header, slot, info);
   frame.pool_slot = pool_slot;
   frame.file = info.file;
   frame.header.times.completed_ns = monotonic_ns();
@@ -250,21 +250,20 @@ Payload Stream::payload_for(const SubscriberQueue& queue, const WaitingFrame& fr
                                : pool.payload(frame.pool_slot.index, size_bytes);
 }
 
-/// Gives the frame its number, and counts it. It may not be complete yet.
-FrameHeader Stream::header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept {
+/// Gives the frame its number, and counts it. It may not be complete yet. `header` is new.
+void Stream::fill_header(FrameHeader& header, const ClaimedSlot& slot, const FrameInfo& info) noexcept {
   const StreamFormat& format = epochs_.back().format;
-  FrameHeader header{.sequence = next_sequence_++,
-                     .stream = options_.number,
-                     .epoch = slot.pool_->epoch(),
-                     .user_tag = info.user_tag,
-                     .pts_ns = info.pts_ns,
-                     .times = {.begun_ns = info.begun_ns != 0 ? info.begun_ns : slot.begun_ns_},
-                     .colour = format.colour,
-                     .layout = info.layout ? *info.layout : format.layout,
-                     .has_test_pattern = info.has_test_pattern};
+  header.sequence = next_sequence_++;
+  header.stream = options_.number;
+  header.epoch = slot.pool_->epoch();
+  header.user_tag = info.user_tag;
+  header.pts_ns = info.pts_ns;
+  header.times.begun_ns = info.begun_ns != 0 ? info.begun_ns : slot.begun_ns_;
+  header.colour = format.colour;
+  header.layout = info.layout ? *info.layout : format.layout;
+  header.has_test_pattern = info.has_test_pattern;
   header.slice_bytes = header.layout.size_bytes;
   ++frames_produced_;
-  return header;
 }
 
 void Stream::frame_completed(std::int64_t at_ns) noexcept {

@@ -65,6 +65,8 @@ struct WaitingFrame : OutgoingFrame {
   std::shared_ptr<Fence> ready{};           // what the link reads is there once this is done; null: it is there
   const SliceProgress* progress = nullptr;  // of a frame in slices; valid while the slot is held
 
+  void let_go() noexcept { ready.reset(); }
+
   /// Of the whole frame.
   [[nodiscard]] FenceState readiness() const noexcept {
     return progress != nullptr ? progress->state() : ready ? ready->state() : FenceState::done;

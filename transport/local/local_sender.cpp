@@ -70,10 +70,8 @@ SendResult LocalSender::try_send(const OutgoingFrame& frame) noexcept {
   if (!take_cells_for(frame)) {
     return SendResult::no_credit;
   }
-  FrameHeader header = frame.header;
-  header.slot = frame.pool_slot.index;
   LocalCells& shared = cells();
-  encode(header, shared.cells[published_ % local_cell_count]);
+  encode(frame.header, frame.pool_slot.index, shared.cells[published_ % local_cell_count]);
   ++published_;
   // Sequentially consistent, and so is the viewer when it announces its sleep and then checks again: one of both sees
   // the other's write.
