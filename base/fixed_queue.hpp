@@ -67,11 +67,11 @@ class FixedQueue {
     drop();
     return value;
   }
-  /// Removes the first value. Not when empty. A value with let_go() is kept, without what it owns, until another one
+  /// Removes the first value. Not when empty. A value with clear() is kept, without what it owns, until another one
   /// takes its place: to make a large one anew would take longer.
   void drop() noexcept {
-    if constexpr (requires(Value & value) { value.let_go(); }) {
-      front().let_go();
+    if constexpr (requires(Value & value) { value.clear(); }) {
+      front().clear();
     } else {
       std::destroy_at(&front());
       std::construct_at(&front());

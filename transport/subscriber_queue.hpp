@@ -65,7 +65,7 @@ struct WaitingFrame : OutgoingFrame {
   std::shared_ptr<Fence> ready{};           // what the link reads is there once this is done; null: it is there
   const SliceProgress* progress = nullptr;  // of a frame in slices; valid while the slot is held
 
-  void let_go() noexcept { ready.reset(); }
+  void clear() noexcept { ready.reset(); }
 
   /// Of the whole frame.
   [[nodiscard]] FenceState readiness() const noexcept {
