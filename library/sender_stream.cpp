@@ -58,6 +58,15 @@ fw_view Slot::view() const {
 
 /// A frame that is dropped keeps the slot's memory until the last unref: the program may still have pointers.
 fw_result Slot::publish(const fw_frame_info& info) {
+  if (auto expected = State::claimed; !state_.compare_exchange_strong(expected, State::publishing)) {
+    throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
+  }
+  State outcome = State::claimed;
+  const auto leave = [&](void*) { state_.store(outcome, std::memory_order_release); };
+  const std::unique_ptr<Slot, decltype(leave)> at_end(this, leave);
+  if (stream_->is_finished()) {
+    return FW_ENDED;
+  }
   FrameInfo frame{.pts_ns = info.pts_ns, .user_tag = info.tag, .begun_ns = info.begun_ns};
   if (info.size_bytes != 0) {
     const FrameLayout& layout = format_.layout;
@@ -67,15 +76,6 @@ fw_result Slot::publish(const fw_frame_info& info) {
                                            std::to_string(layout.size_bytes));
     }
     frame.layout = bytes_layout(info.size_bytes);
-  }
-  if (auto expected = State::claimed; !state_.compare_exchange_strong(expected, State::publishing)) {
-    throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
-  }
-  State outcome = State::claimed;
-  const auto leave = [&](void*) { state_.store(outcome, std::memory_order_release); };
-  const std::unique_ptr<Slot, decltype(leave)> at_end(this, leave);
-  if (stream_->is_finished()) {
-    return FW_ENDED;
   }
   info_ = info;
   kept_ = stream_->stream().publish_and_keep(std::move(*claimed_), frame);

@@ -239,6 +239,12 @@ TEST(GlSource, RendersWhatAViewerAsksFor) {
   EXPECT_TRUE(one != other) << "another camera";
 }
 
+/// Red, green and blue of the lower right corner: the counter is at the top.
+std::array<int, 3> corner_of(const TakenFrame& frame) {
+  const auto last = std::span(frame.payload).last(4);
+  return {std::to_integer<int>(last[0]), std::to_integer<int>(last[1]), std::to_integer<int>(last[2])};
+}
+
 /// The left button is pressed at (30, 20), and the wheel turned by 7 notches.
 TEST(GlSource, InputShowsInTheNextFrame) {
   const test::TemporaryFolder folder;
@@ -254,12 +260,8 @@ TEST(GlSource, InputShowsInTheNextFrame) {
                                     {3, WheelInput{.dy = 7, .x = 31, .y = 20}}}};
   const auto frames = frames_of(source, options_for(2), nullptr, {.input = input});
   ASSERT_EQ(frames.size(), 2U);
-  const auto pixel = [&](std::size_t frame) {
-    const auto last = std::span(frames.at(frame).payload).last(4);  // the counter is at the top
-    return std::array{std::to_integer<int>(last[0]), std::to_integer<int>(last[1]), std::to_integer<int>(last[2])};
-  };
-  EXPECT_EQ(pixel(0), (std::array{31, 160, 6}));
-  EXPECT_EQ(pixel(1), (std::array{31, 0, 6})) << "w is negative: the click is over";
+  EXPECT_EQ(corner_of(frames[0]), (std::array{31, 160, 6}));
+  EXPECT_EQ(corner_of(frames[1]), (std::array{31, 0, 6})) << "w is negative: the click is over";
 }
 
 /// A is down, B was pressed and released, C twice.
@@ -286,12 +288,8 @@ TEST(GlSource, KeysShowInTheNextFrame) {
       .events = {key(4, true), key(5, true), key(5, false), key(6, true), key(6, false), key(6, true), key(6, false)}};
   const auto frames = frames_of(source, options_for(2), nullptr, {.input = input});
   ASSERT_EQ(frames.size(), 2U);
-  const auto pixel = [&](std::size_t frame) {
-    const auto last = std::span(frames.at(frame).payload).last(4);  // the counter is at the top
-    return std::array{std::to_integer<int>(last[0]), std::to_integer<int>(last[1]), std::to_integer<int>(last[2])};
-  };
-  EXPECT_EQ(pixel(0), (std::array{255, 255, 0}));
-  EXPECT_EQ(pixel(1), (std::array{255, 0, 0})) << "the press of B is over";
+  EXPECT_EQ(corner_of(frames[0]), (std::array{255, 255, 0}));
+  EXPECT_EQ(corner_of(frames[1]), (std::array{255, 0, 0})) << "the press of B is over";
 }
 
 TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {

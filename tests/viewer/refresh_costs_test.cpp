@@ -114,6 +114,13 @@ class RefreshCosts : public testing::Test {
 
   void new_frame(std::size_t index) { ASSERT_NO_FATAL_FAILURE(streams_[index]->upload()); }
 
+  void show_new_frames_of_three(Layout layout) {
+    show(scene_of(layout, 3));
+    for (std::size_t i = 0; i < 3; ++i) {
+      new_frame(i);
+    }
+  }
+
   [[nodiscard]] int conversions(std::size_t index) const {
     const auto found = work_.conversions.find(streams_[index]->texture());
     return found == work_.conversions.end() ? 0 : found->second;
@@ -158,10 +165,7 @@ TEST_F(RefreshCosts, ARefreshWithoutNewsUploadsConvertsAndBlendsNothing) {
   add_streams(3);
   for (const Layout layout : composed_layouts) {
     SCOPED_TRACE(name(layout));
-    show(scene_of(layout, 3));
-    for (std::size_t i = 0; i < 3; ++i) {
-      new_frame(i);
-    }
+    show_new_frames_of_three(layout);
     work_ = {};
     refresh();
     EXPECT_EQ(all_conversions(), static_cast<int>(seen_of_three(layout)));
@@ -180,10 +184,7 @@ TEST_F(RefreshCosts, ANewFrameIsUploadedAndConvertedOnce) {
   add_streams(3);
   for (const Layout layout : composed_layouts) {
     SCOPED_TRACE(name(layout));
-    show(scene_of(layout, 3));
-    for (std::size_t i = 0; i < 3; ++i) {
-      new_frame(i);
-    }
+    show_new_frames_of_three(layout);
     refresh();
     for (std::size_t i = 0; i < seen_of_three(layout); ++i) {
       work_ = {};

@@ -27,8 +27,8 @@ typedef fw_result (*wait_function)(void* handle, int64_t timeout_ns, void* outpu
 // Calls `wait` in short steps, without the GIL, and lets Python handle signals between them. `timeout_ns` as in
 // framewire.h. The first call hardly waits, and keeps the GIL: another thread may not give it back for 5 ms.
 fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output);
-// What a call for coroutines returns without an item: False after wake(), None, or at the stream's end an exception.
-PyObject* none_for(fw_result result);
+// What a call returns that has no item: None, `woken` after wake(), or at the stream's end an exception.
+PyObject* none_for(fw_result result, PyObject* woken);
 // A converter for "O&": seconds as a number, or None for ever, to int64_t nanoseconds.
 int timeout_converter(PyObject* object, void* output);
 

@@ -106,13 +106,7 @@ static PyObject* receiver_acquire(PyObject* self, PyObject* const* arguments, Py
   }
   fw_result result = FW_OK;
   PyObject* frame = acquire(self, timeout_ns, &result);
-  if (frame != NULL || PyErr_Occurred()) {
-    return frame;
-  }
-  if (result == FW_ENDED) {
-    return raise_result(result);
-  }
-  Py_RETURN_NONE;
+  return frame != NULL || PyErr_Occurred() ? frame : none_for(result, Py_None);
 }
 
 // At the end of the stream, and when wake() was called, NULL without an exception ends the loop.
@@ -126,7 +120,7 @@ static PyObject* receiver_take_frame(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_result result = FW_OK;
   PyObject* frame = acquire(self, 0, &result);
-  return frame != NULL || PyErr_Occurred() ? frame : none_for(result);
+  return frame != NULL || PyErr_Occurred() ? frame : none_for(result, Py_False);
 }
 
 static PyObject* receiver_wake(PyObject* self, PyObject* unused) {

@@ -139,13 +139,7 @@ static PyObject* stream_claim(PyObject* self, PyObject* arguments, PyObject* key
   }
   fw_result result = FW_OK;
   PyObject* slot = claim(self, timeout_ns, unwatched != 0, &result);
-  if (slot != NULL || PyErr_Occurred()) {
-    return slot;
-  }
-  if (result == FW_ENDED) {
-    return raise_result(result);
-  }
-  Py_RETURN_NONE;
+  return slot != NULL || PyErr_Occurred() ? slot : none_for(result, Py_None);
 }
 
 // At the end of the stream, and when wake() was called, NULL without an exception ends the loop.
@@ -159,7 +153,7 @@ static PyObject* stream_take_slot(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_result result = FW_OK;
   PyObject* slot = claim(self, 0, false, &result);
-  return slot != NULL || PyErr_Occurred() ? slot : none_for(result);
+  return slot != NULL || PyErr_Occurred() ? slot : none_for(result, Py_False);
 }
 
 static PyObject* stream_wake(PyObject* self, PyObject* unused) {

@@ -42,14 +42,8 @@ fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, vo
   }
 }
 
-PyObject* none_for(fw_result result) {
-  if (result == FW_ENDED) {
-    return raise_result(result);
-  }
-  if (result == FW_WOKEN) {
-    Py_RETURN_FALSE;
-  }
-  Py_RETURN_NONE;
+PyObject* none_for(fw_result result, PyObject* woken) {
+  return result == FW_ENDED ? raise_result(result) : Py_NewRef(result == FW_WOKEN ? woken : Py_None);
 }
 
 int timeout_converter(PyObject* object, void* output) {
