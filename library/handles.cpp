@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,26 +20,49 @@ namespace {
 
 static_assert(sizeof(void*) == 8, "a handle needs 64 bits");
 
-constexpr unsigned kind_bits = 4;
-constexpr unsigned generation_bits = 24;
-
-/// The parts of a handle.
-struct HandleParts {
-  std::uint64_t place : 20;
-  std::uint64_t generation : generation_bits;  // of the object at the place
-  std::uint64_t process : 8;                   // how many forks it is away from the first one
-  std::uint64_t kind : kind_bits;
-  std::uint64_t mark : 8;  // no address has it
-};
-constexpr std::size_t most_places = std::size_t{1} << 20U;
-constexpr std::uint64_t mark = 0xF3;
-
-HandleParts parts_of(const void* handle) noexcept {
-  return std::bit_cast<HandleParts>(handle);
+/// The lowest `bits` bits.
+constexpr std::uint64_t ones(unsigned bits) noexcept {
+  return (std::uint64_t{1} << bits) - 1;
 }
 
-void* handle_of(const HandleParts& parts) noexcept {
-  return std::bit_cast<void*>(parts);
+/// What a handle and the word of its place have in common: a kind, and above it the generation, which counts the
+/// objects that were at the place.
+constexpr unsigned kind_bits = 4;
+constexpr unsigned identity_bits = kind_bits + 24;
+
+/// A handle, from the lowest bit: its place, its identity, how many forks its process is away from the first one, and a
+/// mark that no address has.
+constexpr unsigned place_bits = 20;
+constexpr unsigned process_bits = 8;
+constexpr unsigned process_shift = place_bits + identity_bits;
+constexpr std::uint64_t mark = 0xF3;
+constexpr std::size_t most_places = std::size_t{1} << place_bits;
+
+/// The word of a place, from the lowest bit: the program's references (0: the handle is dead), the calls that use the
+/// object now (at most one a thread), and the identity. One word, so that one step changes all of it.
+constexpr unsigned count_bits = 18;
+constexpr unsigned identity_shift = 2 * count_bits;
+constexpr std::uint64_t one_reference = 1;
+constexpr std::uint64_t one_use = one_reference << count_bits;
+
+/// A handle, or a number that claims to be one.
+struct HandleWord {
+  std::uint64_t bits;
+
+  [[nodiscard]] std::uint64_t place() const noexcept { return bits & ones(place_bits); }
+  [[nodiscard]] std::uint64_t identity() const noexcept { return (bits >> place_bits) & ones(identity_bits); }
+  [[nodiscard]] std::uint64_t kind() const noexcept { return identity() & ones(kind_bits); }
+  /// The process and the mark.
+  [[nodiscard]] std::uint64_t origin() const noexcept { return bits >> process_shift; }
+  [[nodiscard]] bool has_mark() const noexcept { return origin() >> process_bits == mark; }
+};
+
+HandleWord word_of(const void* handle) noexcept {
+  return {std::bit_cast<std::uint64_t>(handle)};
+}
+
+constexpr std::uint64_t references_in(std::uint64_t counts) noexcept {
+  return counts & ones(count_bits);
 }
 
 /// As it is written into the words.
@@ -51,14 +75,6 @@ std::string_view name_of(std::uint64_t kind) noexcept {
   return kind < names.size() ? names.at(kind) : "unknown handle";
 }
 
-/// The counts of a place, in one word, so that one step changes them together.
-struct Counts {
-  std::uint64_t references : 18;  // of the program; 0: the handle is dead
-  std::uint64_t uses : 18;        // calls that use the object now: at most one a thread
-  std::uint64_t kind : kind_bits;
-  std::uint64_t generation : generation_bits;  // counts the objects that were here
-};
-
 }  // namespace
 
 /// A place of the table. Its object ends when both counts are 0. Who brings them there alone has it then; later the
@@ -67,43 +83,41 @@ class handles::Place {
  public:
   explicit Place(std::uint32_t index) noexcept : index_(index) {}
 
-  /// No other thread knows the new handle yet. Returns the generation.
+  /// No other thread knows the new handle yet. Returns its identity.
   std::uint64_t occupy(HandleKind kind, std::shared_ptr<void> object) noexcept {
     object_ = std::move(object);
-    auto counts = std::bit_cast<Counts>(counts_.load(std::memory_order_relaxed));
-    ++counts.generation;
-    counts.kind = number_of(kind) & 0xFU;
-    counts.references = 1;
-    counts_.store(std::bit_cast<std::uint64_t>(counts), std::memory_order_release);
-    return counts.generation;
+    const std::uint64_t generation = (counts_.load(std::memory_order_relaxed) >> (identity_shift + kind_bits)) + 1;
+    const std::uint64_t identity = (generation << kind_bits | number_of(kind)) & ones(identity_bits);
+    counts_.store(identity << identity_shift | one_reference, std::memory_order_release);
+    return identity;
   }
 
-  /// `change` changes the counts, or returns false. False also where the handle that has these parts is dead.
-  template <typename Change>
-  bool change_living(const HandleParts& parts, Change&& change) noexcept {
+  /// Changes the counts of a living handle to what `changed` makes of them. What they were; nothing if the handle with
+  /// this identity is dead.
+  template <typename Changed>
+  std::optional<std::uint64_t> change_living(std::uint64_t identity, Changed&& changed) noexcept {
     std::uint64_t before = counts_.load(std::memory_order_relaxed);
-    for (;;) {
-      auto counts = std::bit_cast<Counts>(before);
-      const bool is_living =
-          counts.references > 0 && counts.generation == parts.generation && counts.kind == parts.kind;
-      if (!is_living || !change(counts)) {
-        return false;
-      }
-      if (counts_.compare_exchange_weak(before, std::bit_cast<std::uint64_t>(counts), std::memory_order_acq_rel)) {
-        return true;
+    while (before >> identity_shift == identity && references_in(before) != 0) {
+      if (counts_.compare_exchange_weak(before, changed(before), std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
+        return before;
       }
     }
+    return std::nullopt;
   }
 
   /// Ends a use. The object, if this was the last of all: the place is free then.
   std::shared_ptr<void> end_use() noexcept {
-    std::uint64_t before = counts_.load(std::memory_order_relaxed);
-    Counts counts{};
-    do {
-      counts = std::bit_cast<Counts>(before);
-      --counts.uses;
-    } while (!counts_.compare_exchange_weak(before, std::bit_cast<std::uint64_t>(counts), std::memory_order_acq_rel));
-    return counts.uses == 0 && counts.references == 0 ? std::exchange(object_, nullptr) : nullptr;
+    std::uint64_t before = counts_.load(std::memory_order_acquire);
+    while ((before & ones(identity_shift)) != one_use) {
+      const std::uint64_t after = before - one_use;
+      if (counts_.compare_exchange_weak(before, after, std::memory_order_release, std::memory_order_acquire)) {
+        return nullptr;
+      }
+    }
+    // Without a reference, nobody but the last user changes the counts.
+    counts_.store(before - one_use, std::memory_order_relaxed);
+    return std::move(object_);
   }
 
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
@@ -123,10 +137,12 @@ using handles::Place;
 /// Places never move and never go, so that to look one up needs no lock.
 class Table {
  public:
-  explicit Table(std::uint64_t process) noexcept : process_(process & 0xFFU) {}
+  explicit Table(std::uint64_t process) noexcept
+      : process_(process & ones(process_bits)), origin_(mark << process_bits | process_) {}
 
-  /// As it is in the handles.
   [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
+  /// HandleWord::origin() of this process's handles.
+  [[nodiscard]] std::uint64_t origin() const noexcept { return origin_; }
 
   /// Null for a number that no place has had yet.
   [[nodiscard]] Place* at(std::uint64_t index) const noexcept {
@@ -135,6 +151,9 @@ class Table {
   }
 
   Place& take_free() {
+    if (Place* const place = spare_.exchange(nullptr, std::memory_order_acq_rel)) {
+      return *place;
+    }
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) {
       add_chunk();
@@ -145,8 +164,10 @@ class Table {
   }
 
   void give_back(Place& place) noexcept {
-    const std::scoped_lock lock(mutex_);
-    free_.push_back(&place);
+    if (Place* const other = spare_.exchange(&place, std::memory_order_acq_rel)) {
+      const std::scoped_lock lock(mutex_);
+      free_.push_back(other);
+    }
   }
 
  private:
@@ -167,8 +188,10 @@ class Table {
   }
 
   const std::uint64_t process_;
+  const std::uint64_t origin_;
   std::array<std::atomic<Place*>, most_chunks> chunks_{};
-  std::mutex mutex_;  // guards what follows
+  std::atomic<Place*> spare_ = nullptr;  // the place that was given back last: a program that streams needs no other
+  std::mutex mutex_;                     // guards what follows
   std::size_t chunk_count_ = 0;
   std::vector<Place*> free_;  // the one to take next last
 };
@@ -190,34 +213,42 @@ Table& the_table() {
   return *table;
 }
 
-/// Changes the counts of the handle's object, which has this kind. The place, or null: the handle is wrong.
+/// A place, and what its counts were before they were changed.
+struct Changed {
+  Place* place = nullptr;  // null: the handle is wrong, and nothing was changed
+  std::uint64_t before = 0;
+};
+
+/// Changes the counts of the handle's object, which has this kind, to what `changed` makes of them.
 template <typename Change>
-Place* change_living(const void* handle, HandleKind kind, Change&& change) noexcept {
+Changed change_living(const void* handle, HandleKind kind, Change&& changed) noexcept {
   const Table& all = the_table();
-  const HandleParts parts = parts_of(handle);
-  if (parts.mark != mark || parts.kind != number_of(kind) || parts.process != all.process()) {
-    return nullptr;
+  const HandleWord word = word_of(handle);
+  if (word.origin() != all.origin() || word.kind() != number_of(kind)) {
+    return {};
   }
-  Place* const place = all.at(parts.place);
-  return place != nullptr && place->change_living(parts, change) ? place : nullptr;
+  Place* const place = all.at(word.place());
+  const auto before = place != nullptr ? place->change_living(word.identity(), changed) : std::nullopt;
+  return before ? Changed{place, *before} : Changed{};
 }
 
 [[noreturn]] void refuse(const void* handle, HandleKind kind, std::string_view function) {
-  const HandleParts parts = parts_of(handle);
+  const HandleWord word = word_of(handle);
   const std::string wanted = std::string(function) + "(): ";
   const std::string name(name_of(number_of(kind)));
+  const std::string given(name_of(word.kind()));
   if (handle == nullptr) {
     throw Failure(FW_ERROR_ARGUMENT, wanted + "the " + name + " is NULL");
   }
-  if (parts.mark != mark || name_of(parts.kind) == "unknown handle" || parts.kind == number_of(HandleKind::none)) {
+  if (!word.has_mark() || given == "unknown handle" || word.kind() == number_of(HandleKind::none)) {
     throw Failure(FW_ERROR_ARGUMENT, wanted + "this is no handle of framewire, and never was; it takes a " + name);
   }
-  if (parts.process != the_table().process()) {
-    throw Failure(FW_ERROR_FORKED, wanted + "the " + std::string(name_of(parts.kind)) +
+  if (word.origin() != the_table().origin()) {
+    throw Failure(FW_ERROR_FORKED, wanted + "the " + given +
                                        " belongs to the process that this one was forked from; make a new one here");
   }
-  if (parts.kind != number_of(kind)) {
-    throw Failure(FW_ERROR_ARGUMENT, wanted + "this is a " + std::string(name_of(parts.kind)) + "; it takes a " + name);
+  if (word.kind() != number_of(kind)) {
+    throw Failure(FW_ERROR_ARGUMENT, wanted + "this is a " + given + "; it takes a " + name);
   }
   throw Failure(FW_ERROR_ARGUMENT, wanted + "this " + name + " was ended before");
 }
@@ -244,49 +275,38 @@ void* Use::object() const noexcept {
 void* add(HandleKind kind, std::shared_ptr<void> object) {
   Table& all = the_table();
   Place& place = all.take_free();
-  const std::uint64_t generation = place.occupy(kind, std::move(object));
-  return handle_of({.place = place.index() & 0xFFFFFU,
-                    .generation = generation & 0xFFFFFFU,
-                    .process = all.process() & 0xFFU,
-                    .kind = number_of(kind) & 0xFU,
-                    .mark = mark});
+  const std::uint64_t identity = place.occupy(kind, std::move(object));
+  return std::bit_cast<void*>(all.origin() << process_shift | identity << place_bits | place.index());
 }
 
 Use find(const void* handle, HandleKind kind, std::string_view function) {
-  const auto use_once_more = [](Counts& counts) {
-    ++counts.uses;
-    return true;
-  };
-  Use use(change_living(handle, kind, use_once_more));
-  if (!use) {
+  const Changed changed = change_living(handle, kind, [](std::uint64_t counts) { return counts + one_use; });
+  if (changed.place == nullptr) {
     refuse(handle, kind, function);
   }
-  return use;
+  return Use(changed.place);
 }
 
 void add_reference(const void* handle, HandleKind kind, std::string_view function) {
-  const Use use = find(handle, kind, function);
-  const auto refer_once_more = [](Counts& counts) {
-    ++counts.references;
-    return counts.references != 0;
+  const auto refer_once_more = [](std::uint64_t counts) {
+    return references_in(counts) < ones(count_bits) ? counts + one_reference : counts;
   };
-  if (change_living(handle, kind, refer_once_more) == nullptr) {
-    throw Failure(FW_ERROR_STATE, std::string(function) + "(): there are 262,143 references already, or none is left");
+  const Changed changed = change_living(handle, kind, refer_once_more);
+  if (changed.place == nullptr) {
+    refuse(handle, kind, function);
+  }
+  if (references_in(changed.before) == ones(count_bits)) {
+    throw Failure(FW_ERROR_STATE, std::string(function) + "(): there are 262,143 references already");
   }
 }
 
 Use end_reference(const void* handle, HandleKind kind) noexcept {
-  bool is_last = false;
-  const auto refer_once_less = [&](Counts& counts) {
-    --counts.references;
-    is_last = counts.references == 0;
-    if (is_last) {
-      ++counts.uses;  // the caller's
-    }
-    return true;
+  const auto refer_once_less = [](std::uint64_t counts) {
+    const std::uint64_t less = counts - one_reference;
+    return references_in(less) == 0 ? less + one_use : less;  // the caller's use
   };
-  Place* const place = change_living(handle, kind, refer_once_less);
-  return Use(is_last ? place : nullptr);
+  const Changed changed = change_living(handle, kind, refer_once_less);
+  return Use(changed.place != nullptr && references_in(changed.before) == 1 ? changed.place : nullptr);
 }
 
 }  // namespace handles

@@ -15,7 +15,6 @@
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
-#include "tests/memory/untouchable_memory.hpp"
 
 namespace framewire::test {
 
@@ -46,9 +45,9 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
 
   /// A slot, as the processor or a device sees it that fills it.
   std::span<std::byte> slot_bytes_of(std::uint16_t index) {
-    return pool_->is_on_host() ? pool_->slot(index)
-                               : UntouchableMemory::on_device(*pool_->block())
-                                     .subspan(index * pool_->stride_bytes(), pool_->slot_bytes());
+    return pool_->is_on_host()
+               ? pool_->slot(index)
+               : GetParam().on_device(*pool_->block()).subspan(index * pool_->stride_bytes(), pool_->slot_bytes());
   }
 
   /// Does what a stream does for a link that does not take the pool's memory.
@@ -64,7 +63,8 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
 
   static std::span<const std::byte> bytes_of(const IncomingFrame& frame) {
     return frame.block->host() != nullptr ? frame.payload
-                                          : UntouchableMemory::on_device(*frame.block)
+                                          : GetParam()
+                                                .on_device(*frame.block)
                                                 .subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
   }
 

@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <future>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -62,11 +64,11 @@ const UntouchableMemory& untouchable() {
   return memory;
 }
 
-LinkPair make_local() {
+LinkPair make_local(std::string_view viewer_memory) {
   auto [a, b] = unix_socket_pair();
   LinkPair pair;
   pair.cut = cutter(a.get());
-  pair.sender = std::make_unique<LocalSender>(std::move(a), std::vector{std::string(untouchable().name())});
+  pair.sender = std::make_unique<LocalSender>(std::move(a), std::vector{std::string(viewer_memory)});
   pair.receiver = std::make_unique<LocalReceiver>(std::move(b), monotonic_ns() + peer_timeout_ns);
   pair.let_pass = [] {};
   return pair;
@@ -140,16 +142,22 @@ DrivingThread::~DrivingThread() {
   thread_.join();
 }
 
+std::vector<LinkMaker> link_makers_with(const MemoryKind& memory,
+                                        const std::function<std::span<std::byte>(const Block&)>& on_device) {
+  const std::string name = "_" + std::string(memory.name());
+  return {{"local" + name, [&memory] { return make_local(memory.name()); }, &memory, &memory, on_device},
+          {"tcp" + name, make_tcp, &memory, &memory, on_device},
+          {"tcp_driven" + name, make_tcp_driven, &memory, &memory, on_device},
+          {"tcp_tls" + name, make_tcp_tls, &memory, &memory, on_device}};
+}
+
 std::vector<LinkMaker> link_makers() {
   std::vector<LinkMaker> makers{
-      {"fake", make_fake},
-      {"local", make_local},
-      {"tcp", make_tcp},
-      {"tcp_driven", make_tcp_driven},
+      {"fake", make_fake},       {"local", [] { return make_local({}); }},
+      {"tcp", make_tcp},         {"tcp_driven", make_tcp_driven},
       {"tcp_tls", make_tcp_tls},
-      {"local_untouchable", make_local, &untouchable(), &untouchable()},
-      {"tcp_untouchable", make_tcp, &untouchable(), &untouchable()},
   };
+  std::ranges::move(link_makers_with(untouchable(), UntouchableMemory::on_device), std::back_inserter(makers));
   if (!rdma_addresses().empty()) {
     makers.push_back({"rdma", [] { return make_rdma({}); }});
     makers.push_back({"rdma_untouchable", [] { return make_rdma({}); }, &untouchable(), &untouchable()});

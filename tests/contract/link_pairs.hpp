@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
 #include "base/file_descriptor.hpp"
+#include "tests/memory/untouchable_memory.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/memory_region.hpp"
@@ -47,11 +49,17 @@ struct LinkMaker {
   std::function<LinkPair()> make;
   const MemoryKind* pool_memory = &host_memory();
   const MemoryKind* ring_memory = &host_memory();  // where the receiver takes it
+  /// The bytes of a block that is not on the host, as its device sees them.
+  std::function<std::span<std::byte>(const Block&)> on_device = UntouchableMemory::on_device;
 };
 
 /// fake, local, tcp, tcp inside TLS, and rdma if there is a device, and these with memory that the processor may not
 /// touch. Add new link kinds here.
 std::vector<LinkMaker> link_makers();
+
+/// local and tcp, with a pool and, where the receiver takes it, a ring of this kind of memory.
+std::vector<LinkMaker> link_makers_with(const MemoryKind& memory,
+                                        const std::function<std::span<std::byte>(const Block&)>& on_device);
 
 /// Both sides of one RDMA connection, over the first RDMA device of this machine to itself.
 struct RdmaConnectionPair {

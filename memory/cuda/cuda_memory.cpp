@@ -1,0 +1,162 @@
+#include "memory/cuda/cuda_memory.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t longest_clear_ns = 10 * ns_per_s;
+
+/// For work that takes milliseconds, while a program sets up.
+void wait_for_end(const Fence& fence, const StopCheck& stop, const std::string& purpose) {
+  const std::int64_t deadline_ns = monotonic_ns() + longest_clear_ns;
+  while (fence.state() == FenceState::pending && monotonic_ns() < deadline_ns) {
+    if (stop && stop()) {
+      throw AllocationStopped(purpose);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  if (fence.state() != FenceState::done) {
+    throw Error::failed("the GPU did not clear the memory for " + purpose);
+  }
+}
+
+std::shared_ptr<const CudaDevice> device_that_shares(const CudaDeviceInfo& info) {
+  if (!info.shares_memory) {
+    throw Error::failed("the memory of the GPU " + info.name +
+                        " cannot be shared with other processes: CUDA's virtual memory management with descriptors is "
+                        "missing here");
+  }
+  return std::make_shared<const CudaDevice>(info);
+}
+
+}  // namespace
+
+// ---- Blocks ----
+
+CudaBlock::CudaBlock(const CudaMemory& kind, std::unique_ptr<const CudaMapping> mapping, std::uint64_t size_bytes,
+                     FileDescriptor descriptor)
+    : Block(size_bytes), kind_(kind), mapping_(std::move(mapping)), descriptor_(std::move(descriptor)) {}
+
+CudaBlock::~CudaBlock() {
+  registration_.reset();
+}
+
+const MemoryKind& CudaBlock::kind() const noexcept {
+  return kind_;
+}
+
+RegisteredAs CudaBlock::registered_as() const noexcept {
+  return {.address = address(), .pinned = nullptr};
+}
+
+std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                               std::uint64_t size_bytes, std::shared_ptr<Fence> after) const {
+  register_with_cuda(into);
+  auto fence = std::make_shared<Fence>();
+  if (after == nullptr) {
+    start_copy(into, offset_bytes, size_bytes, fence);
+    return fence;
+  }
+  after->when_finished([self = shared_from_this(), into, offset_bytes, size_bytes, fence](FenceState filled) {
+    if (filled != FenceState::done) {
+      fence->finish(FenceState::failed);
+      return;
+    }
+    try {
+      self->start_copy(into, offset_bytes, size_bytes, fence);
+    } catch (const std::exception&) {
+      fence->finish(FenceState::failed);
+    }
+  });
+  return fence;
+}
+
+void CudaBlock::start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t offset_bytes, std::uint64_t size_bytes,
+                           const std::shared_ptr<Fence>& fence) const {
+  const auto copy = [&](cuda::Stream stream) {
+    cuda::require(kind_.device()->functions().cuMemcpyDtoHAsync(into->bytes().data() + offset_bytes,
+                                                                address() + offset_bytes, size_bytes, stream),
+                  "cuMemcpyDtoHAsync");
+  };
+  kind_.work().start(
+      copy, fence,
+      std::make_shared<std::pair<std::shared_ptr<const Block>, std::shared_ptr<HostBlock>>>(shared_from_this(), into));
+}
+
+/// Copies to other memory are slower, and block the thread that starts them. So a failure is one of the whole copy.
+void CudaBlock::register_with_cuda(const std::shared_ptr<HostBlock>& into) const {
+  const std::scoped_lock lock(mutex_);
+  if (target_ == into) {
+    return;
+  }
+  registration_.reset();
+  target_.reset();
+  registration_ = std::make_unique<CudaHostRegistration>(kind_.device(), into->bytes().data(), into->bytes().size());
+  target_ = into;
+}
+
+// ---- The kind ----
+
+CudaMemory::CudaMemory(const CudaDeviceInfo& device)
+    : device_(device_that_shares(device)),
+      granularity_bytes_(CudaMapping::granularity_bytes(*device_)),
+      work_(device_) {}
+
+std::uint64_t CudaMemory::whole_bytes(std::uint64_t size_bytes) const {
+  const std::uint64_t units = size_bytes / granularity_bytes_ + (size_bytes % granularity_bytes_ != 0 ? 1 : 0);
+  if (size_bytes == 0 || units > UINT64_MAX / granularity_bytes_) {
+    throw Error::failed("a block of " + format_bytes(size_bytes) + " cannot be allocated on a GPU");
+  }
+  return units * granularity_bytes_;
+}
+
+std::shared_ptr<Block> CudaMemory::allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                            const StopCheck& stop) const {
+  return make(purpose, size_bytes, CudaMapping::Shared::yes, stop);
+}
+
+std::shared_ptr<Block> CudaMemory::allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                    const StopCheck& stop) const {
+  return make(purpose, size_bytes, CudaMapping::Shared::no, stop);
+}
+
+/// Cleared, because a viewer maps all of it: also what this process had there before.
+std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uint64_t size_bytes,
+                                            CudaMapping::Shared shared, const StopCheck& stop) const try {
+  const std::uint64_t whole = whole_bytes(size_bytes);
+  auto mapping = std::make_unique<const CudaMapping>(device_, whole, shared);
+  FileDescriptor descriptor;
+  if (shared == CudaMapping::Shared::yes) {
+    descriptor = mapping->export_descriptor();
+  }
+  auto block = std::make_shared<CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor));
+  const auto fence = std::make_shared<Fence>();
+  const auto clear = [&](cuda::Stream stream) {
+    cuda::require(device_->functions().cuMemsetD8Async(block->address(), 0, whole, stream), "cuMemsetD8Async");
+  };
+  work_.start(clear, fence, block);
+  wait_for_end(*fence, stop, purpose);
+  return block;
+} catch (const AllocationStopped&) {
+  throw;
+} catch (const Error& error) {
+  throw error.with_context("memory for " + purpose);
+}
+
+std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const try {
+  const std::uint64_t whole = whole_bytes(size_bytes);
+  auto mapping = std::make_unique<const CudaMapping>(device_, whole, descriptor);
+  return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, FileDescriptor());
+} catch (const Error& error) {
+  throw error.with_context("the sender's memory cannot be mapped on the GPU " + device_->info().name);
+}
+
+}  // namespace framewire

@@ -1,0 +1,86 @@
+// Memory of a GPU, through CUDA: blocks that other processes of this machine can map.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/file_descriptor.hpp"
+#include "memory/block.hpp"
+#include "memory/cuda/device.hpp"
+#include "memory/cuda/mapping.hpp"
+#include "memory/cuda/work.hpp"
+#include "memory/host_block.hpp"
+
+namespace framewire {
+
+class CudaMemory;
+
+/// A block of CudaMemory.
+class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBlock> {
+ public:
+  /// `descriptor`: what other processes import; invalid if they cannot.
+  CudaBlock(const CudaMemory& kind, std::unique_ptr<const CudaMapping> mapping, std::uint64_t size_bytes,
+            FileDescriptor descriptor);
+  ~CudaBlock() override;
+
+  [[nodiscard]] const MemoryKind& kind() const noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
+  [[nodiscard]] RegisteredAs registered_as() const noexcept override;
+  /// Registers `into` with CUDA, and keeps it so, because the next copy goes there, too.
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                                    std::uint64_t size_bytes,
+                                                    std::shared_ptr<Fence> after) const override;
+
+  /// In CUDA's address space of this process.
+  [[nodiscard]] cuda::Address address() const noexcept { return mapping_->address(); }
+
+ private:
+  void start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t offset_bytes, std::uint64_t size_bytes,
+                  const std::shared_ptr<Fence>& fence) const;
+  void register_with_cuda(const std::shared_ptr<HostBlock>& into) const;
+
+  const CudaMemory& kind_;
+  const std::unique_ptr<const CudaMapping> mapping_;
+  const FileDescriptor descriptor_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::shared_ptr<HostBlock> target_;
+  mutable std::unique_ptr<CudaHostRegistration> registration_;  // ends before target_
+};
+
+/// The memory of one GPU. Outlives its blocks. Any thread.
+///
+/// A block is one allocation of CUDA's virtual memory management (cuMemCreate), whose descriptor other processes import
+/// (cuMemImportFromShareableHandle). They map it read-only. Unlike a sealed memfd, the descriptor would let them map it
+/// for writing, too: a sender has to trust the processes to which it gives such memory.
+class CudaMemory final : public MemoryKind {
+ public:
+  /// Throws Error (failed), also where this GPU's memory cannot be shared.
+  explicit CudaMemory(const CudaDeviceInfo& device);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
+  /// Its bytes are 0.
+  [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                                const StopCheck& stop) const override;
+  [[nodiscard]] std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                        const StopCheck& stop) const override;
+  /// Throws Error (failed) also if the memory is of another GPU, or smaller.
+  [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const override;
+
+  [[nodiscard]] const std::shared_ptr<const CudaDevice>& device() const noexcept { return device_; }
+  [[nodiscard]] CudaWork& work() const noexcept { return work_; }
+
+ private:
+  [[nodiscard]] std::uint64_t whole_bytes(std::uint64_t size_bytes) const;
+  [[nodiscard]] std::shared_ptr<CudaBlock> make(const std::string& purpose, std::uint64_t size_bytes,
+                                                CudaMapping::Shared shared, const StopCheck& stop) const;
+
+  const std::shared_ptr<const CudaDevice> device_;
+  const std::uint64_t granularity_bytes_;
+  mutable CudaWork work_;
+};
+
+}  // namespace framewire

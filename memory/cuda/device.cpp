@@ -1,0 +1,120 @@
+#include "memory/cuda/device.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return small;
+}
+
+std::string uuid_text(const cuda::Uuid& uuid) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) {
+      text += '-';
+    }
+    text += digits[uuid.at(i) >> 4U];
+    text += digits[uuid.at(i) & 0xFU];
+  }
+  return text;
+}
+
+CudaDeviceInfo info_of(const cuda::Functions& cuda, int ordinal) {
+  CudaDeviceInfo info;
+  cuda::require(cuda.cuDeviceGet(&info.number, ordinal), "cuDeviceGet");
+  std::array<char, 256> text{};
+  cuda::require(cuda.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, info.number), "cuDeviceGetName");
+  info.name = text.data();
+  cuda::Uuid uuid{};
+  cuda::require(cuda.cuDeviceGetUuid(&uuid, info.number), "cuDeviceGetUuid");
+  info.uuid = uuid_text(uuid);
+  text = {};
+  cuda::require(cuda.cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()) - 1, info.number),
+                "cuDeviceGetPCIBusId");
+  info.pci_address = in_small_letters(text.data());
+  std::size_t bytes = 0;
+  cuda::require(cuda.cuDeviceTotalMem(&bytes, info.number), "cuDeviceTotalMem");
+  info.memory_bytes = bytes;
+  // A driver that does not know an attribute does not have what it stands for.
+  const auto has = [&](cuda::Attribute attribute) {
+    int value = 0;
+    return cuda.cuDeviceGetAttribute(&value, attribute, info.number) == cuda::Result::success && value != 0;
+  };
+  info.shares_memory =
+      has(cuda::Attribute::virtual_memory_management) && has(cuda::Attribute::posix_file_descriptor_handles);
+  info.exports_dma_buf = has(cuda::Attribute::dma_buf);
+  info.takes_gpu_direct_rdma =
+      has(cuda::Attribute::gpu_direct_rdma) && has(cuda::Attribute::gpu_direct_rdma_with_virtual_memory);
+  return info;
+}
+
+std::string list_of(const std::vector<CudaDeviceInfo>& devices) {
+  std::string text;
+  for (const CudaDeviceInfo& device : devices) {
+    text += (text.empty() ? "" : ", ") + device.name + " (" + device.uuid + ", " + device.pci_address + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<CudaDeviceInfo> cuda_devices() {
+  const cuda::Functions& cuda = cuda::functions();
+  int count = 0;
+  cuda::require(cuda.cuDeviceGetCount(&count), "cuDeviceGetCount");
+  std::vector<CudaDeviceInfo> devices;
+  for (int i = 0; i < count; ++i) {
+    devices.push_back(info_of(cuda, i));
+  }
+  return devices;
+}
+
+const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted) {
+  if (devices.empty()) {
+    throw Error::failed("CUDA has no GPU here; CUDA_VISIBLE_DEVICES may hide it");
+  }
+  if (wanted.empty()) {
+    return devices.front();
+  }
+  const std::string small = in_small_letters(wanted);
+  const auto fits = [&](const CudaDeviceInfo& device) {
+    return device.pci_address == small || in_small_letters(device.uuid).starts_with(small);
+  };
+  const auto found = std::ranges::find_if(devices, fits);
+  if (found == devices.end() || std::find_if(found + 1, devices.end(), fits) != devices.end()) {
+    throw Error::failed((found == devices.end() ? "no GPU is " : "several GPUs are ") + quote(wanted) + "; CUDA has " +
+                        list_of(devices));
+  }
+  return *found;
+}
+
+CudaDevice::CudaDevice(CudaDeviceInfo info) : functions_(cuda::functions()), info_(std::move(info)) {
+  cuda::require(functions_.cuDevicePrimaryCtxRetain(&context_, info_.number), "cuDevicePrimaryCtxRetain");
+}
+
+CudaDevice::~CudaDevice() {
+  functions_.cuDevicePrimaryCtxRelease(info_.number);
+}
+
+CurrentContext::CurrentContext(const CudaDevice& device) : device_(device) {
+  cuda::require(device_.functions().cuCtxPushCurrent(device_.context()), "cuCtxPushCurrent");
+}
+
+CurrentContext::~CurrentContext() {
+  cuda::Context popped = nullptr;
+  device_.functions().cuCtxPopCurrent(&popped);
+}
+
+}  // namespace framewire

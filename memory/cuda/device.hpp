@@ -1,0 +1,66 @@
+// The GPUs that CUDA can use, and one of them, chosen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory/cuda/driver.hpp"
+
+namespace framewire {
+
+/// What CUDA says of a GPU.
+struct CudaDeviceInfo {
+  cuda::DeviceNumber number = 0;
+  std::string name;         // "NVIDIA H200"
+  std::string uuid;         // "GPU-01234567-89ab-cdef-0123-456789abcdef", as nvidia-smi writes it
+  std::string pci_address;  // "0000:3b:00.0", in small letters, as sysfs writes it
+  std::uint64_t memory_bytes = 0;
+  /// Its memory can be mapped into other processes, by a descriptor. --memory cuda needs it.
+  bool shares_memory = false;
+  bool exports_dma_buf = false;
+  bool takes_gpu_direct_rdma = false;
+};
+
+/// All GPUs, in CUDA's order. Throws Error: there is no driver, or it fails.
+std::vector<CudaDeviceInfo> cuda_devices();
+
+/// The GPU whose UUID or PCI address `wanted` is; the first one if it is empty. A UUID may be shortened, as for
+/// CUDA_VISIBLE_DEVICES. Letters may be large. Throws Error (failed) that lists the GPUs, if none or several fit.
+const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted);
+
+/// A GPU with its primary context, which all users in this process share. Any thread.
+class CudaDevice {
+ public:
+  /// Throws Error.
+  explicit CudaDevice(CudaDeviceInfo info);
+  ~CudaDevice();
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  [[nodiscard]] const CudaDeviceInfo& info() const noexcept { return info_; }
+  [[nodiscard]] const cuda::Functions& functions() const noexcept { return functions_; }
+  [[nodiscard]] cuda::Context context() const noexcept { return context_; }
+
+ private:
+  const cuda::Functions& functions_;
+  const CudaDeviceInfo info_;
+  cuda::Context context_ = nullptr;
+};
+
+/// While it lives, the device's context is this thread's current one; then the one before is again.
+class CurrentContext {
+ public:
+  /// Throws Error.
+  explicit CurrentContext(const CudaDevice& device);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const CudaDevice& device_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,143 @@
+#include "memory/cuda/driver.hpp"
+
+#include <dlfcn.h>
+
+#include <mutex>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire::cuda {
+
+namespace {
+
+/// The version of CUDA whose variants of functions are asked for. The newest function here is of 11.3; drivers of that
+/// version came with Linux branch 465.
+constexpr int wanted_version = 11030;
+constexpr const char* needed = "; frames in GPU memory need NVIDIA's driver 465 or newer";
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// libcuda.so.1; never unloaded, because its threads and its handlers at exit would outlive it.
+class Library {
+ public:
+  Library() : handle_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) {
+      throw Error::failed("this machine has no libcuda.so.1" + std::string(needed));
+    }
+    find_ = reinterpret_cast<Find*>(::dlsym(handle_, "cuGetProcAddress"));
+    if (find_ == nullptr) {
+      throw Error::failed("libcuda.so.1 has no cuGetProcAddress: it is too old" + std::string(needed));
+    }
+  }
+
+  template <typename Function>
+  void load(Function*& function, const char* name) const {
+    void* address = nullptr;
+    if (find_(name, &address, wanted_version, 0) != Result::success || address == nullptr) {
+      throw Error::failed("libcuda.so.1 has no " + std::string(name) + ": it is too old" + needed);
+    }
+    function = reinterpret_cast<Function*>(address);
+  }
+
+ private:
+  using Find = Result(const char* name, void** address, int version, std::uint64_t flags);
+
+  void* handle_;
+  Find* find_ = nullptr;
+};
+
+void load_devices(const Library& library, Functions& to) {
+  library.load(to.cuInit, "cuInit");
+  library.load(to.cuDriverGetVersion, "cuDriverGetVersion");
+  library.load(to.cuGetErrorName, "cuGetErrorName");
+  library.load(to.cuGetErrorString, "cuGetErrorString");
+  library.load(to.cuDeviceGetCount, "cuDeviceGetCount");
+  library.load(to.cuDeviceGet, "cuDeviceGet");
+  library.load(to.cuDeviceGetName, "cuDeviceGetName");
+  library.load(to.cuDeviceGetUuid, "cuDeviceGetUuid");
+  library.load(to.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
+  library.load(to.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  library.load(to.cuDeviceTotalMem, "cuDeviceTotalMem");
+  library.load(to.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  library.load(to.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease");
+  library.load(to.cuCtxPushCurrent, "cuCtxPushCurrent");
+  library.load(to.cuCtxPopCurrent, "cuCtxPopCurrent");
+}
+
+void load_memory(const Library& library, Functions& to) {
+  library.load(to.cuMemGetInfo, "cuMemGetInfo");
+  library.load(to.cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity");
+  library.load(to.cuMemCreate, "cuMemCreate");
+  library.load(to.cuMemRelease, "cuMemRelease");
+  library.load(to.cuMemAddressReserve, "cuMemAddressReserve");
+  library.load(to.cuMemAddressFree, "cuMemAddressFree");
+  library.load(to.cuMemMap, "cuMemMap");
+  library.load(to.cuMemUnmap, "cuMemUnmap");
+  library.load(to.cuMemSetAccess, "cuMemSetAccess");
+  library.load(to.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
+  library.load(to.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+  library.load(to.cuMemHostRegister, "cuMemHostRegister");
+  library.load(to.cuMemHostUnregister, "cuMemHostUnregister");
+}
+
+void load_work(const Library& library, Functions& to) {
+  library.load(to.cuMemsetD8Async, "cuMemsetD8Async");
+  library.load(to.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
+  library.load(to.cuStreamCreate, "cuStreamCreate");
+  library.load(to.cuStreamQuery, "cuStreamQuery");
+  library.load(to.cuStreamDestroy, "cuStreamDestroy");
+  library.load(to.cuEventCreate, "cuEventCreate");
+  library.load(to.cuEventRecord, "cuEventRecord");
+  library.load(to.cuEventQuery, "cuEventQuery");
+  library.load(to.cuEventDestroy, "cuEventDestroy");
+}
+
+std::string words_by(const Functions& by, Result result) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (by.cuGetErrorName(result, &name) != Result::success || name == nullptr) {
+    return "error " + std::to_string(static_cast<int>(result));
+  }
+  if (by.cuGetErrorString(result, &text) != Result::success || text == nullptr) {
+    return name;
+  }
+  return std::string(text) + " (" + name + ")";
+}
+
+}  // namespace
+
+/// cuInit() tells a driver without a GPU, or whose kernel module is missing or of another version.
+Functions load_functions() {
+  const Library library;
+  Functions loaded{};
+  load_devices(library, loaded);
+  if (const Result result = loaded.cuInit(0); result != Result::success) {
+    throw Error::failed("NVIDIA's driver cannot be used: " + words_by(loaded, result));
+  }
+  if (int version = 0; loaded.cuDriverGetVersion(&version) == Result::success && version < wanted_version) {
+    throw Error::failed("the driver's CUDA " + version_text(version) + " is too old" + needed);
+  }
+  load_memory(library, loaded);
+  load_work(library, loaded);
+  return loaded;
+}
+
+const Functions& functions() {
+  static const Functions loaded = load_functions();  // again at the next call, if it throws
+  return loaded;
+}
+
+void require(Result result, const char* function) {
+  if (result != Result::success) {
+    throw Error::failed(std::string(function) + ": " + words_of(result));
+  }
+}
+
+std::string words_of(Result result) {
+  return words_by(functions(), result);
+}
+
+}  // namespace framewire::cuda

@@ -1,0 +1,126 @@
+#include "memory/cuda/mapping.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+cuda::AllocationProperties properties_of(const CudaDevice& device, CudaMapping::Shared shared) noexcept {
+  cuda::AllocationProperties properties;
+  properties.handle_types = shared == CudaMapping::Shared::yes ? cuda::handle_type_posix_file_descriptor : 0;
+  properties.location.device = device.info().number;
+  // Asking for it where it is missing would make cuMemCreate fail.
+  properties.is_gpu_direct_rdma_capable = device.info().takes_gpu_direct_rdma ? 1 : 0;
+  return properties;
+}
+
+/// "12.0 MB of 80.0 GB are free".
+std::string room_on(const CudaDevice& device) {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (device.functions().cuMemGetInfo(&free_bytes, &total_bytes) != cuda::Result::success) {
+    return "how much is free is not known";
+  }
+  return format_bytes(free_bytes) + " of " + format_bytes(total_bytes) + " are free";
+}
+
+}  // namespace
+
+std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
+  const cuda::AllocationProperties properties = properties_of(device, Shared::yes);
+  const CurrentContext current(device);
+  std::size_t bytes = 0;
+  cuda::require(device.functions().cuMemGetAllocationGranularity(&bytes, &properties, cuda::granularity_minimum),
+                "cuMemGetAllocationGranularity");
+  return bytes;
+}
+
+CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, Shared shared)
+    : device_(std::move(device)), size_bytes_(size_bytes) {
+  const CurrentContext current(*device_);
+  const cuda::AllocationProperties properties = properties_of(*device_, shared);
+  const cuda::Result result = device_->functions().cuMemCreate(&handle_, size_bytes_, &properties, 0);
+  if (result == cuda::Result::out_of_memory) {
+    throw Error::failed("not enough memory on the GPU " + device_->info().name + ": " + format_bytes(size_bytes_) +
+                        " are needed, and " + room_on(*device_));
+  }
+  cuda::require(result, "cuMemCreate");
+  has_handle_ = true;
+  map(cuda::Access::read_write);
+}
+
+CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes,
+                         const FileDescriptor& exported)
+    : device_(std::move(device)), size_bytes_(size_bytes) {
+  const CurrentContext current(*device_);
+  void* const shareable = reinterpret_cast<void*>(static_cast<std::intptr_t>(exported.get()));
+  cuda::require(
+      device_->functions().cuMemImportFromShareableHandle(&handle_, shareable, cuda::handle_type_posix_file_descriptor),
+      "cuMemImportFromShareableHandle");
+  has_handle_ = true;
+  map(cuda::Access::read);
+}
+
+void CudaMapping::map(cuda::Access access) {
+  const cuda::Functions& cuda = device_->functions();
+  try {
+    cuda::require(cuda.cuMemAddressReserve(&address_, size_bytes_, 0, 0, 0), "cuMemAddressReserve");
+    cuda::require(cuda.cuMemMap(address_, size_bytes_, 0, handle_, 0), "cuMemMap");
+    is_mapped_ = true;
+    const cuda::AccessDescription description{.location = {.device = device_->info().number}, .access = access};
+    cuda::require(cuda.cuMemSetAccess(address_, size_bytes_, &description, 1), "cuMemSetAccess");
+  } catch (...) {
+    release();  // a constructor that throws has no destructor
+    throw;
+  }
+}
+
+/// What fails here has gone with the GPU.
+void CudaMapping::release() noexcept {
+  const cuda::Functions& cuda = device_->functions();
+  cuda::Context popped = nullptr;
+  const bool is_current = cuda.cuCtxPushCurrent(device_->context()) == cuda::Result::success;
+  if (std::exchange(is_mapped_, false)) {
+    cuda.cuMemUnmap(address_, size_bytes_);
+  }
+  if (const cuda::Address address = std::exchange(address_, 0); address != 0) {
+    cuda.cuMemAddressFree(address, size_bytes_);
+  }
+  if (std::exchange(has_handle_, false)) {
+    cuda.cuMemRelease(handle_);
+  }
+  if (is_current) {
+    cuda.cuCtxPopCurrent(&popped);
+  }
+}
+
+FileDescriptor CudaMapping::export_descriptor() const {
+  const CurrentContext current(*device_);
+  int descriptor = -1;
+  cuda::require(device_->functions().cuMemExportToShareableHandle(&descriptor, handle_,
+                                                                  cuda::handle_type_posix_file_descriptor, 0),
+                "cuMemExportToShareableHandle");
+  return FileDescriptor(descriptor);
+}
+
+CudaHostRegistration::CudaHostRegistration(std::shared_ptr<const CudaDevice> device, void* address,
+                                           std::uint64_t size_bytes)
+    : device_(std::move(device)), address_(address) {
+  const CurrentContext current(*device_);
+  cuda::require(device_->functions().cuMemHostRegister(address_, size_bytes, cuda::host_register_portable),
+                "cuMemHostRegister");
+}
+
+CudaHostRegistration::~CudaHostRegistration() {
+  cuda::Context popped = nullptr;
+  if (device_->functions().cuCtxPushCurrent(device_->context()) == cuda::Result::success) {
+    device_->functions().cuMemHostUnregister(address_);
+    device_->functions().cuCtxPopCurrent(&popped);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,59 @@
+// An allocation of a GPU's memory, mapped into CUDA's address space of this process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/file_descriptor.hpp"
+#include "memory/cuda/device.hpp"
+
+namespace framewire {
+
+/// By cuMemCreate or cuMemImportFromShareableHandle. Sizes are multiples of granularity_bytes(). Constant after
+/// construction.
+class CudaMapping {
+ public:
+  enum class Shared { yes, no };
+
+  /// Throws Error.
+  static std::uint64_t granularity_bytes(const CudaDevice& device);
+
+  /// New memory, for reading and writing. Throws Error; is_out_of_memory() says whether that is why.
+  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, Shared shared);
+  /// Another process's memory, for reading. Throws Error: also if it is smaller, of another GPU, or no such memory.
+  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, const FileDescriptor& exported);
+  ~CudaMapping() { release(); }
+  CudaMapping(const CudaMapping&) = delete;
+  CudaMapping& operator=(const CudaMapping&) = delete;
+
+  [[nodiscard]] cuda::Address address() const noexcept { return address_; }
+  /// For another process, or for OpenGL. Throws Error.
+  [[nodiscard]] FileDescriptor export_descriptor() const;
+
+ private:
+  void map(cuda::Access access);
+  void release() noexcept;
+
+  const std::shared_ptr<const CudaDevice> device_;
+  const std::uint64_t size_bytes_;
+  cuda::MemoryHandle handle_ = 0;
+  bool has_handle_ = false;
+  cuda::Address address_ = 0;
+  bool is_mapped_ = false;
+};
+
+/// While it lives, CUDA copies to this host memory without a detour.
+class CudaHostRegistration {
+ public:
+  /// Throws Error.
+  CudaHostRegistration(std::shared_ptr<const CudaDevice> device, void* address, std::uint64_t size_bytes);
+  ~CudaHostRegistration();
+  CudaHostRegistration(const CudaHostRegistration&) = delete;
+  CudaHostRegistration& operator=(const CudaHostRegistration&) = delete;
+
+ private:
+  const std::shared_ptr<const CudaDevice> device_;
+  void* const address_;
+};
+
+}  // namespace framewire

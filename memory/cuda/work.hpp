@@ -1,0 +1,60 @@
+// What a GPU does meanwhile: copies that are started, and a thread that sees when they have ended.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "memory/cuda/device.hpp"
+#include "memory/fence.hpp"
+
+namespace framewire {
+
+/// One stream of a GPU, and the events of what was put into it. Any thread.
+///
+/// A thread of its own asks the events (cuEventQuery): a call that waits for one has no end if the GPU hangs, and an
+/// event that another process shares is gone with that process.
+class CudaWork {
+ public:
+  /// Throws Error.
+  explicit CudaWork(std::shared_ptr<const CudaDevice> device);
+  /// Waits for what the GPU still does, at most 2 s; the fences of the rest fail.
+  ~CudaWork();
+  CudaWork(const CudaWork&) = delete;
+  CudaWork& operator=(const CudaWork&) = delete;
+
+  /// `enqueue` puts work into the stream, with the device's context current. `fence` is finished, on the thread of this
+  /// object, once the GPU has done that and all before it; `keeps` lives so long. Throws Error, also what `enqueue`
+  /// throws; then the fence is left as it is, and `keeps` lives as long as this object: some work may have begun.
+  void start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
+             std::shared_ptr<const void> keeps);
+
+ private:
+  struct Item {
+    cuda::Event event = nullptr;
+    std::shared_ptr<Fence> fence;
+    std::shared_ptr<const void> keeps;
+  };
+  using Items = std::list<Item>;  // to move one between lists needs no memory
+
+  [[nodiscard]] Items take_free();
+  void wait_for_stream() const;
+  void run() noexcept;
+  void finish_ended(Items& pending) noexcept;
+  void finish(Items& pending, Items::iterator item, FenceState state) noexcept;
+
+  const std::shared_ptr<const CudaDevice> device_;
+  cuda::Stream stream_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  Items started_;  // since the thread looked
+  Items free_;     // their events are reused
+  Items unknown_;  // nobody can tell when they end
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,85 @@
+#include "memory/cuda/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "tests/cuda/stand_in.hpp"
+
+namespace framewire {
+namespace {
+
+class CudaDevices : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::cuda_stand_in::reset();
+    test::cuda_stand_in::set_device_count(2);
+  }
+  void TearDown() override { test::cuda_stand_in::reset(); }
+
+  static std::string fault_of_choosing(const std::string& wanted) {
+    try {
+      return "chose " + choose_cuda_device(cuda_devices(), wanted).name;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+};
+
+TEST_F(CudaDevices, AreDescribed) {
+  const auto devices = cuda_devices();
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[1].name, "Stand-in 1");
+  EXPECT_EQ(devices[1].uuid, "GPU-abababab-abab-abab-abab-ababababab01");
+  EXPECT_EQ(devices[1].pci_address, "0000:3c:00.0");
+  EXPECT_EQ(devices[1].memory_bytes, 1U << 30U);
+  EXPECT_TRUE(devices[1].shares_memory);
+  EXPECT_TRUE(devices[1].exports_dma_buf);
+  EXPECT_TRUE(devices[1].takes_gpu_direct_rdma);
+}
+
+TEST_F(CudaDevices, WithoutAnAttributeLackWhatItStandsFor) {
+  test::cuda_stand_in::set_attribute(103, 0);               // descriptors
+  test::cuda_stand_in::set_attribute(110, 0);               // GPUDirect RDMA with virtual memory
+  test::cuda_stand_in::fail("cuDeviceGetAttribute", 1, 2);  // the attribute of DMA-BUF, unknown to an old driver
+  const auto devices = cuda_devices();
+  EXPECT_FALSE(devices[0].shares_memory);
+  EXPECT_FALSE(devices[0].exports_dma_buf);
+  EXPECT_FALSE(devices[0].takes_gpu_direct_rdma);
+}
+
+TEST_F(CudaDevices, AreChosenByUuidOrPciAddress) {
+  const auto devices = cuda_devices();
+  EXPECT_EQ(choose_cuda_device(devices, "").number, 0);
+  EXPECT_EQ(choose_cuda_device(devices, "gpu-ABABABAB-abab-abab-abab-ababababab01").number, 1);
+  EXPECT_EQ(choose_cuda_device(devices, "0000:3C:00.0").number, 1);
+}
+
+TEST_F(CudaDevices, ThatDoNotFitAreListed) {
+  const std::string list =
+      "; CUDA has Stand-in 0 (GPU-abababab-abab-abab-abab-ababababab00, 0000:3b:00.0), "
+      "Stand-in 1 (GPU-abababab-abab-abab-abab-ababababab01, 0000:3c:00.0)";
+  EXPECT_EQ(fault_of_choosing("0000:ff:00.0"), "no GPU is '0000:ff:00.0'" + list);
+  EXPECT_EQ(fault_of_choosing("GPU-abab"), "several GPUs are 'GPU-abab'" + list);
+  EXPECT_EQ(fault_of_choosing("GPU-ab\x1b[31m"), "no GPU is 'GPU-ab\\x1b[31m'" + list);
+  EXPECT_THROW(choose_cuda_device({}, ""), Error);
+}
+
+TEST_F(CudaDevices, ShareOneContextThatIsGivenBack) {
+  const std::size_t before = test::cuda_stand_in::objects();
+  {
+    const CudaDevice device(choose_cuda_device(cuda_devices(), ""));
+    const CurrentContext outer(device);
+    {
+      const CurrentContext inner(device);
+      EXPECT_EQ(test::cuda_stand_in::contexts_on_this_thread(), 2U);
+    }
+    EXPECT_EQ(test::cuda_stand_in::contexts_on_this_thread(), 1U);
+  }
+  EXPECT_EQ(test::cuda_stand_in::contexts_on_this_thread(), 0U);
+  EXPECT_EQ(test::cuda_stand_in::objects(), before);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,60 @@
+// What memory/cuda/driver.hpp declares is what NVIDIA's cuda.h declares. Compiled where that is installed.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "memory/cuda/driver.hpp"
+
+namespace framewire::cuda {
+namespace {
+
+static_assert(sizeof(Address) == sizeof(CUdeviceptr));
+static_assert(sizeof(DeviceNumber) == sizeof(CUdevice));
+static_assert(sizeof(MemoryHandle) == sizeof(CUmemGenericAllocationHandle));
+static_assert(sizeof(Uuid) == sizeof(CUuuid));
+
+static_assert(static_cast<int>(Result::success) == CUDA_SUCCESS);
+static_assert(static_cast<int>(Result::out_of_memory) == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(static_cast<int>(Result::no_device) == CUDA_ERROR_NO_DEVICE);
+static_assert(static_cast<int>(Result::not_ready) == CUDA_ERROR_NOT_READY);
+
+static_assert(static_cast<int>(Attribute::virtual_memory_management) ==
+              CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+static_assert(static_cast<int>(Attribute::posix_file_descriptor_handles) ==
+              CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+static_assert(static_cast<int>(Attribute::gpu_direct_rdma_with_virtual_memory) ==
+              CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
+static_assert(static_cast<int>(Attribute::gpu_direct_rdma) == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
+static_assert(static_cast<int>(Attribute::gpu_direct_rdma_writes_ordering) ==
+              CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING);
+static_assert(static_cast<int>(Attribute::dma_buf) == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
+
+static_assert(handle_type_posix_file_descriptor == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(granularity_minimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
+static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
+static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
+
+static_assert(sizeof(Location) == sizeof(CUmemLocation));
+static_assert(offsetof(Location, device) == offsetof(CUmemLocation, id));
+static_assert(Location{}.type == CU_MEM_LOCATION_TYPE_DEVICE);
+
+static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(AllocationProperties, handle_types) == offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(AllocationProperties, is_gpu_direct_rdma_capable) ==
+              offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable));
+static_assert(AllocationProperties{}.type == CU_MEM_ALLOCATION_TYPE_PINNED);
+
+static_assert(sizeof(AccessDescription) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(AccessDescription, access) == offsetof(CUmemAccessDesc, flags));
+static_assert(static_cast<int>(Access::read) == CU_MEM_ACCESS_FLAGS_PROT_READ);
+static_assert(static_cast<int>(Access::read_write) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+TEST(CudaHeader, DeclaresWhatIsUsed) {
+  SUCCEED() << "the compiler has compared them";
+}
+
+}  // namespace
+}  // namespace framewire::cuda

@@ -1,0 +1,190 @@
+// A libcuda.so.1 without a GPU. The memory of its device are memfds; the program knows it only by addresses without
+// access rights, so that whatever touches it by mistake gets a signal or EFAULT. Work ends late, in the order of its
+// stream, and in no order between streams; until then the destination of a copy is poisoned. Arguments are checked as
+// the driver checks them.
+#include "tests/cuda/machine.hpp"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/cuda/stand_in.hpp"
+
+namespace framewire::test::cuda_stand_in {
+
+std::vector<Context>& contexts() {
+  thread_local std::vector<Context> of_this_thread;
+  return of_this_thread;
+}
+
+Machine& Machine::get() {
+  static auto* machine = new Machine;  // its thread runs until the process ends
+  return *machine;
+}
+
+Machine::Machine() {
+  reset_settings();
+  std::thread([this] { run(); }).detach();
+}
+
+void Machine::reset_settings() {
+  device_count = 1;
+  driver_version = 12000;
+  free_bytes = default_free_bytes;
+  attributes = {{102, 1}, {103, 1}, {110, 1}, {116, 1}, {118, 100}, {124, 1}};
+  failures.clear();
+  hidden.clear();
+  lost = ok;
+  holds_work = false;
+  for (auto& [stream, steps] : streams) {
+    steps.clear();
+  }
+}
+
+std::optional<Result> Machine::forced(std::string_view function) {
+  for (auto failure = failures.begin(); failure != failures.end(); ++failure) {
+    if (failure->function == function && failure->calls_before-- == 0) {
+      const Result result = failure->result;
+      failures.erase(failure);
+      return result;
+    }
+  }
+  return lost != ok ? std::optional(lost) : std::nullopt;
+}
+
+void Machine::put(Stream stream, Step step) {
+  streams[stream].push_back(std::move(step));
+  changed_.notify_all();
+}
+
+Mapping* Machine::find(Address address, std::size_t bytes, std::size_t* offset) {
+  auto after = mappings.upper_bound(address);
+  if (after == mappings.begin()) {
+    return nullptr;
+  }
+  auto& [begin, mapping] = *--after;
+  *offset = address - begin;
+  return *offset <= mapping.bytes && bytes <= mapping.bytes - *offset ? &mapping : nullptr;
+}
+
+void Machine::run() {
+  std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the order is to be the same each time
+  std::unique_lock lock(mutex);
+  for (;;) {
+    std::vector<Stream> busy;
+    for (const auto& [stream, steps] : streams) {
+      if (!steps.empty()) {
+        busy.push_back(stream);
+      }
+    }
+    if (busy.empty() || holds_work) {
+      changed_.wait_for(lock, std::chrono::milliseconds(holds_work ? 1 : 100));
+      continue;
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+    lock.lock();
+    auto& steps = streams[busy[random() % busy.size()]];
+    if (!steps.empty() && !holds_work) {
+      const Step step = std::move(steps.front());
+      steps.pop_front();
+      step();
+    }
+  }
+}
+
+// ---- What tests ask ----
+
+void reset() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.reset_settings();
+}
+
+void set_device_count(int count) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.device_count = count;
+}
+
+void set_attribute(int attribute, int value) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.attributes[attribute] = value;
+}
+
+void set_driver_version(int version) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.driver_version = version;
+}
+
+void set_free_bytes(std::size_t bytes) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.free_bytes = bytes;
+}
+
+void fail(const char* function, int result, int calls_before) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.failures.push_back({function, Result{result}, calls_before});
+}
+
+void hide(const char* function) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.hidden = function != nullptr ? function : "";
+}
+
+void lose_device(int result) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.lost = Result{result};
+}
+
+void hold_work(bool holds) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.holds_work = holds;
+}
+
+std::byte* memory_at(std::uint64_t address) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  std::size_t offset = 0;
+  const Mapping* const mapping = machine.find(address, 1, &offset);
+  return mapping != nullptr ? mapping->alias + offset : nullptr;
+}
+
+std::size_t objects() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  return machine.allocations.size() + machine.reserved.size() + machine.mappings.size() + machine.registered.size() +
+         machine.streams.size() + machine.events.size() + static_cast<std::size_t>(machine.retained);
+}
+
+std::size_t contexts_on_this_thread() {
+  return contexts().size();
+}
+
+}  // namespace framewire::test::cuda_stand_in
+
+extern "C" int cuGetProcAddress(const char* name, void** address, int version, std::uint64_t flags);
+
+/// Also the name of the newer function, with one more argument, in cuda.h; libcuda.so.1 has both.
+extern "C" int cuGetProcAddress(const char* name, void** address, int /*version*/, std::uint64_t flags) {
+  using namespace framewire::test::cuda_stand_in;
+  static const FunctionTable functions = [] {
+    FunctionTable all;
+    add_device_functions(all);
+    add_memory_functions(all);
+    add_work_functions(all);
+    return all;
+  }();
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  const auto found = functions.find(name);
+  *address = machine.hidden == name || flags != 0 || found == functions.end() ? nullptr : found->second;
+  return static_cast<int>(*address != nullptr ? ok : not_found);
+}

@@ -1,0 +1,145 @@
+// The state of the stand-in for NVIDIA's driver (stand_in.hpp), which its functions share.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "memory/cuda/driver.hpp"
+
+namespace framewire::test::cuda_stand_in {
+
+using cuda::Address;
+using cuda::Attribute;
+using cuda::Context;
+using cuda::DeviceNumber;
+using cuda::Event;
+using cuda::MemoryHandle;
+using cuda::Result;
+using cuda::Stream;
+
+inline constexpr Result ok = Result::success;
+inline constexpr auto invalid_value = Result{1};
+inline constexpr auto invalid_device = Result{101};
+inline constexpr auto invalid_context = Result{201};
+inline constexpr auto invalid_handle = Result{400};
+inline constexpr auto not_found = Result{500};
+inline constexpr auto already_registered = Result{712};
+inline constexpr auto not_registered = Result{713};
+
+inline constexpr std::size_t granularity = std::size_t{2} << 20;
+inline constexpr std::size_t default_free_bytes = std::size_t{1} << 30;
+inline constexpr std::byte poison{0xa5};
+inline constexpr const char* memory_name = "stand-in-cuda";
+
+struct Allocation {
+  int memfd = -1;
+  std::size_t bytes = 0;
+  bool is_shareable = false;
+  bool is_imported = false;
+};
+
+struct Mapping {
+  std::size_t bytes = 0;
+  std::byte* alias = nullptr;  // the same memory, for the device
+  bool is_readable = false;
+  bool is_writable = false;
+};
+
+struct EventState {
+  std::uint64_t recorded = 0;  // how often
+  std::uint64_t done = 0;
+};
+
+/// One step of a stream.
+using Step = std::function<void()>;
+
+struct Failure {
+  std::string function;
+  Result result;
+  int calls_before;
+};
+
+/// One for each process. Its thread does the work of streams.
+class Machine {
+ public:
+  static Machine& get();
+
+  std::mutex mutex;  // guards everything
+  int device_count = 1;
+  int driver_version = 12000;
+  std::size_t free_bytes = default_free_bytes;
+  std::map<int, int> attributes;
+  std::vector<Failure> failures;
+  std::string hidden;
+  Result lost = ok;
+  bool holds_work = false;
+  int retained = 0;
+  std::map<MemoryHandle, Allocation> allocations;
+  std::map<Address, std::size_t> reserved;
+  std::map<Address, Mapping> mappings;
+  std::map<std::uintptr_t, std::size_t> registered;
+  std::map<Stream, std::deque<Step>> streams;
+  std::map<Event, EventState> events;
+  std::uintptr_t next_number = 1000;
+
+  void reset_settings();
+
+  /// What this call is to give, if that is not what it does.
+  std::optional<Result> forced(std::string_view function);
+
+  void put(Stream stream, Step step);
+
+  /// The mapping with this whole range.
+  Mapping* find(Address address, std::size_t bytes, std::size_t* offset);
+
+ private:
+  Machine();
+
+  void run();
+
+  std::condition_variable changed_;
+};
+
+/// Of this thread.
+std::vector<Context>& contexts();
+inline Context the_context() {
+  return reinterpret_cast<Context>(std::uintptr_t{0xC0DE});
+}
+
+/// What every function begins with: it is made to fail, or the machine, locked.
+template <typename Body>
+Result guarded(const char* function, bool needs_context, Body&& body) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  if (const auto forced = machine.forced(function)) {
+    return *forced;
+  }
+  return needs_context && contexts().empty() ? invalid_context : body(machine);
+}
+
+inline bool is_device(const Machine& machine, DeviceNumber device) {
+  return device >= 0 && device < machine.device_count;
+}
+
+/// The functions by name, as cuGetProcAddress finds them.
+using FunctionTable = std::map<std::string_view, void*>;
+void add_device_functions(FunctionTable& functions);
+void add_memory_functions(FunctionTable& functions);
+void add_work_functions(FunctionTable& functions);
+
+template <typename Function>
+void* address_of(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace framewire::test::cuda_stand_in

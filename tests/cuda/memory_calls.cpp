@@ -1,0 +1,201 @@
+// The stand-in's functions of memory.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "tests/cuda/machine.hpp"
+
+namespace framewire::test::cuda_stand_in {
+
+namespace {
+
+Result memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
+  return guarded("cuMemGetInfo", true, [&](Machine& machine) {
+    *free_bytes = machine.free_bytes;
+    *total_bytes = default_free_bytes;
+    return ok;
+  });
+}
+
+Result allocation_granularity(std::size_t* bytes, const cuda::AllocationProperties* properties, int option) {
+  return guarded("cuMemGetAllocationGranularity", false, [&](Machine& machine) {
+    *bytes = granularity;
+    return option == 0 && is_device(machine, properties->location.device) ? ok : invalid_value;
+  });
+}
+
+Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationProperties* properties,
+              unsigned long long flags) {
+  return guarded("cuMemCreate", false, [&](Machine& machine) {
+    const bool is_valid = bytes != 0 && bytes % granularity == 0 && flags == 0 && properties->type == 1 &&
+                          properties->location.type == 1 && is_device(machine, properties->location.device) &&
+                          properties->is_gpu_direct_rdma_capable <= machine.attributes[110];
+    if (!is_valid) {
+      return invalid_value;
+    }
+    if (bytes > machine.free_bytes) {
+      return Result::out_of_memory;
+    }
+    const int memfd = ::memfd_create(memory_name, MFD_CLOEXEC);
+    if (memfd < 0 || ::ftruncate(memfd, static_cast<off_t>(bytes)) != 0) {
+      return Result::out_of_memory;
+    }
+    machine.free_bytes -= bytes;
+    *handle = machine.next_number++;
+    machine.allocations[*handle] = {memfd, bytes, properties->handle_types == cuda::handle_type_posix_file_descriptor};
+    return ok;
+  });
+}
+
+Result release(MemoryHandle handle) {
+  return guarded("cuMemRelease", false, [&](Machine& machine) {
+    const auto found = machine.allocations.find(handle);
+    if (found == machine.allocations.end()) {
+      return invalid_value;
+    }
+    machine.free_bytes += found->second.is_imported ? 0 : found->second.bytes;
+    ::close(found->second.memfd);
+    machine.allocations.erase(found);
+    return ok;
+  });
+}
+
+Result reserve(Address* address, std::size_t bytes, std::size_t /*alignment*/, Address /*wanted*/,
+               unsigned long long /*flags*/) {
+  return guarded("cuMemAddressReserve", false, [&](Machine& machine) {
+    void* range = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes % granularity != 0 || range == MAP_FAILED) {
+      return invalid_value;
+    }
+    *address = reinterpret_cast<Address>(range);
+    machine.reserved[*address] = bytes;
+    return ok;
+  });
+}
+
+Result free_range(Address address, std::size_t bytes) {
+  return guarded("cuMemAddressFree", false, [&](Machine& machine) {
+    const auto found = machine.reserved.find(address);
+    if (found == machine.reserved.end() || found->second != bytes || machine.mappings.contains(address)) {
+      return invalid_value;
+    }
+    ::munmap(reinterpret_cast<void*>(address), bytes);
+    machine.reserved.erase(found);
+    return ok;
+  });
+}
+
+Result map(Address address, std::size_t bytes, std::size_t offset, MemoryHandle handle, unsigned long long /*flags*/) {
+  return guarded("cuMemMap", false, [&](Machine& machine) {
+    const auto found = machine.allocations.find(handle);
+    const auto range = machine.reserved.find(address);
+    if (found == machine.allocations.end() || range == machine.reserved.end() || range->second != bytes ||
+        offset != 0 || bytes > found->second.bytes) {
+      return invalid_value;
+    }
+    void* alias = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, found->second.memfd, 0);
+    if (alias == MAP_FAILED) {
+      return Result::out_of_memory;
+    }
+    machine.mappings[address] = {bytes, static_cast<std::byte*>(alias)};
+    return ok;
+  });
+}
+
+Result unmap(Address address, std::size_t bytes) {
+  return guarded("cuMemUnmap", false, [&](Machine& machine) {
+    const auto found = machine.mappings.find(address);
+    if (found == machine.mappings.end() || found->second.bytes != bytes) {
+      return invalid_value;
+    }
+    ::munmap(found->second.alias, bytes);
+    machine.mappings.erase(found);
+    return ok;
+  });
+}
+
+Result set_access(Address address, std::size_t bytes, const cuda::AccessDescription* description, std::size_t count) {
+  return guarded("cuMemSetAccess", false, [&](Machine& machine) {
+    const auto found = machine.mappings.find(address);
+    if (count != 1 || found == machine.mappings.end() || found->second.bytes != bytes ||
+        !is_device(machine, description->location.device)) {
+      return invalid_value;
+    }
+    found->second.is_readable = true;
+    found->second.is_writable = description->access == cuda::Access::read_write;
+    return ok;
+  });
+}
+
+Result export_handle(void* shareable, MemoryHandle handle, int type, unsigned long long flags) {
+  return guarded("cuMemExportToShareableHandle", false, [&](Machine& machine) {
+    const auto found = machine.allocations.find(handle);
+    if (found == machine.allocations.end() || !found->second.is_shareable || type != 1 || flags != 0) {
+      return invalid_value;
+    }
+    const int descriptor = ::fcntl(found->second.memfd, F_DUPFD_CLOEXEC, 0);
+    std::memcpy(shareable, &descriptor, sizeof descriptor);
+    return descriptor >= 0 ? ok : Result{304};
+  });
+}
+
+/// Any memfd but the driver's own is refused, as any other descriptor.
+Result import_handle(MemoryHandle* handle, void* shareable, int type) {
+  return guarded("cuMemImportFromShareableHandle", false, [&](Machine& machine) {
+    const int given = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+    std::array<char, 64> name{};
+    const std::string link = "/proc/self/fd/" + std::to_string(given);
+    struct stat status {};
+    if (type != 1 || ::readlink(link.c_str(), name.data(), name.size() - 1) < 0 ||
+        !std::string_view(name.data()).starts_with(std::string("/memfd:") + memory_name) ||
+        ::fstat(given, &status) != 0) {
+      return invalid_value;
+    }
+    *handle = machine.next_number++;
+    machine.allocations[*handle] = {.memfd = ::fcntl(given, F_DUPFD_CLOEXEC, 0),
+                                    .bytes = static_cast<std::size_t>(status.st_size),
+                                    .is_imported = true};
+    return ok;
+  });
+}
+
+Result register_host(void* address, std::size_t bytes, unsigned /*flags*/) {
+  return guarded("cuMemHostRegister", true, [&](Machine& machine) {
+    if (address == nullptr || bytes == 0) {
+      return invalid_value;
+    }
+    return machine.registered.emplace(reinterpret_cast<std::uintptr_t>(address), bytes).second ? ok
+                                                                                               : already_registered;
+  });
+}
+
+Result unregister_host(void* address) {
+  return guarded("cuMemHostUnregister", true, [&](Machine& machine) {
+    return machine.registered.erase(reinterpret_cast<std::uintptr_t>(address)) == 1 ? ok : not_registered;
+  });
+}
+
+}  // namespace
+
+void add_memory_functions(FunctionTable& functions) {
+  functions["cuMemGetInfo"] = address_of(memory_info);
+  functions["cuMemGetAllocationGranularity"] = address_of(allocation_granularity);
+  functions["cuMemCreate"] = address_of(create);
+  functions["cuMemRelease"] = address_of(release);
+  functions["cuMemAddressReserve"] = address_of(reserve);
+  functions["cuMemAddressFree"] = address_of(free_range);
+  functions["cuMemMap"] = address_of(map);
+  functions["cuMemUnmap"] = address_of(unmap);
+  functions["cuMemSetAccess"] = address_of(set_access);
+  functions["cuMemExportToShareableHandle"] = address_of(export_handle);
+  functions["cuMemImportFromShareableHandle"] = address_of(import_handle);
+  functions["cuMemHostRegister"] = address_of(register_host);
+  functions["cuMemHostUnregister"] = address_of(unregister_host);
+}
+
+}  // namespace framewire::test::cuda_stand_in

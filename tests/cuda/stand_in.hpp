@@ -1,0 +1,37 @@
+// What a test asks of the stand-in for NVIDIA's driver (machine.cpp), a libcuda.so.1 of its own. A program that is
+// linked with it finds it where it loads libcuda.so.1. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framewire::test::cuda_stand_in {
+
+/// As a process starts: one GPU with 1 GiB of memory, and no call that fails. Work that waits is forgotten.
+void reset();
+
+void set_device_count(int count);
+void set_attribute(int attribute, int value);
+void set_driver_version(int version);
+/// What is free for new memory; 1 GiB at first.
+void set_free_bytes(std::size_t bytes);
+
+/// The call of this function after `calls_before` others gives `result`, once.
+void fail(const char* function, int result, int calls_before = 0);
+/// cuGetProcAddress does not find it; nullptr: it finds all.
+void hide(const char* function);
+/// From now on every call that asks or starts anything gives `result`, as after an XID; 0: the GPU works.
+void lose_device(int result);
+/// Work that was started waits until it is let go.
+void hold_work(bool holds);
+
+/// The memory at an address of the device, as a kernel there sees it. Null if there is none.
+std::byte* memory_at(std::uint64_t address);
+
+/// What was made and not ended, for tests that look for leaks: allocations, mappings, reserved ranges, registrations,
+/// streams, events, and retained contexts.
+std::size_t objects();
+/// Contexts that this thread pushed and did not pop.
+std::size_t contexts_on_this_thread();
+
+}  // namespace framewire::test::cuda_stand_in

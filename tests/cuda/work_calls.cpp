@@ -1,0 +1,119 @@
+// The stand-in's functions of streams, events, and copies.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/cuda/machine.hpp"
+
+namespace framewire::test::cuda_stand_in {
+
+namespace {
+
+Result set_bytes(Address address, unsigned char value, std::size_t bytes, Stream stream) {
+  return guarded("cuMemsetD8Async", true, [&](Machine& machine) {
+    std::size_t offset = 0;
+    const Mapping* const mapping = machine.find(address, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_writable || !machine.streams.contains(stream)) {
+      return invalid_value;
+    }
+    machine.put(stream, [to = mapping->alias + offset, value, bytes] { std::memset(to, value, bytes); });
+    return ok;
+  });
+}
+
+bool is_registered(const Machine& machine, const void* address, std::size_t bytes) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  return std::ranges::any_of(machine.registered, [&](const auto& range) {
+    return wanted >= range.first && wanted + bytes <= range.first + range.second;
+  });
+}
+
+Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
+  return guarded("cuMemcpyDtoHAsync", true, [&](Machine& machine) {
+    std::size_t offset = 0;
+    const Mapping* const mapping = machine.find(from, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_readable || !machine.streams.contains(stream)) {
+      return invalid_value;
+    }
+    if (!is_registered(machine, to, bytes)) {
+      return not_registered;  // the driver would block; nobody here wants that
+    }
+    std::fill_n(static_cast<std::byte*>(to), bytes, poison);
+    machine.put(stream, [to, source = mapping->alias + offset, bytes] { std::memcpy(to, source, bytes); });
+    return ok;
+  });
+}
+
+Result make_stream(Stream* stream, unsigned /*flags*/) {
+  return guarded("cuStreamCreate", true, [&](Machine& machine) {
+    *stream = reinterpret_cast<Stream>(machine.next_number++);
+    machine.streams[*stream];
+    return ok;
+  });
+}
+
+Result query_stream(Stream stream) {
+  return guarded("cuStreamQuery", true, [&](Machine& machine) {
+    const auto found = machine.streams.find(stream);
+    return found == machine.streams.end() ? invalid_handle : found->second.empty() ? ok : Result::not_ready;
+  });
+}
+
+Result end_stream(Stream stream) {
+  return guarded("cuStreamDestroy", true,
+                 [&](Machine& machine) { return machine.streams.erase(stream) == 1 ? ok : invalid_handle; });
+}
+
+Result make_event(Event* event, unsigned /*flags*/) {
+  return guarded("cuEventCreate", true, [&](Machine& machine) {
+    *event = reinterpret_cast<Event>(machine.next_number++);
+    machine.events[*event] = {};
+    return ok;
+  });
+}
+
+Result record_event(Event event, Stream stream) {
+  return guarded("cuEventRecord", true, [&](Machine& machine) {
+    const auto found = machine.events.find(event);
+    if (found == machine.events.end() || !machine.streams.contains(stream)) {
+      return invalid_handle;
+    }
+    const std::uint64_t number = ++found->second.recorded;
+    machine.put(stream, [&machine, event, number] {
+      if (const auto recorded = machine.events.find(event); recorded != machine.events.end()) {
+        recorded->second.done = number;
+      }
+    });
+    return ok;
+  });
+}
+
+Result query_event(Event event) {
+  return guarded("cuEventQuery", false, [&](Machine& machine) {
+    const auto found = machine.events.find(event);
+    if (found == machine.events.end()) {
+      return invalid_handle;
+    }
+    return found->second.done == found->second.recorded ? ok : Result::not_ready;
+  });
+}
+
+Result end_event(Event event) {
+  return guarded("cuEventDestroy", true,
+                 [&](Machine& machine) { return machine.events.erase(event) == 1 ? ok : invalid_handle; });
+}
+
+}  // namespace
+
+void add_work_functions(FunctionTable& functions) {
+  functions["cuMemsetD8Async"] = address_of(set_bytes);
+  functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
+  functions["cuStreamCreate"] = address_of(make_stream);
+  functions["cuStreamQuery"] = address_of(query_stream);
+  functions["cuStreamDestroy"] = address_of(end_stream);
+  functions["cuEventCreate"] = address_of(make_event);
+  functions["cuEventRecord"] = address_of(record_event);
+  functions["cuEventQuery"] = address_of(query_event);
+  functions["cuEventDestroy"] = address_of(end_event);
+}
+
+}  // namespace framewire::test::cuda_stand_in

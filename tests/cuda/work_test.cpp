@@ -1,0 +1,102 @@
+#include "memory/cuda/work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/cuda/stand_in.hpp"
+
+namespace framewire {
+namespace {
+
+namespace stand_in = test::cuda_stand_in;
+using test::eventually;
+
+class CudaWorkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    stand_in::reset();
+    device_ = std::make_shared<const CudaDevice>(choose_cuda_device(cuda_devices(), ""));
+  }
+  void TearDown() override { stand_in::reset(); }
+
+  static void nothing(cuda::Stream /*stream*/) {}
+
+  std::shared_ptr<const CudaDevice> device_;
+};
+
+TEST_F(CudaWorkTest, EndsInTheOrderOfItsStream) {
+  CudaWork work(device_);
+  std::vector<std::shared_ptr<Fence>> fences;
+  std::atomic<int> ended = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto fence = std::make_shared<Fence>();
+    fence->when_finished([&ended, i](FenceState) { EXPECT_EQ(ended++, i); });
+    work.start(nothing, fence, nullptr);
+    fences.push_back(fence);
+  }
+  EXPECT_TRUE(eventually([&] { return ended == 20; }));
+}
+
+TEST_F(CudaWorkTest, IsStartedByManyThreads) {
+  std::atomic<int> ended = 0;
+  {
+    CudaWork work(device_);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int k = 0; k < 50; ++k) {
+          const auto fence = std::make_shared<Fence>();
+          fence->when_finished([&](FenceState state) { ended += state == FenceState::done ? 1 : 0; });
+          work.start(nothing, fence, nullptr);
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }  // waits for the rest
+  EXPECT_EQ(ended, 200);
+}
+
+/// What a fence's end starts is started on the thread that watches.
+TEST_F(CudaWorkTest, MayBeStartedByTheEndOfOther) {
+  CudaWork work(device_);
+  const auto first = std::make_shared<Fence>();
+  const auto second = std::make_shared<Fence>();
+  first->when_finished([&](FenceState) { work.start(nothing, second, nullptr); });
+  work.start(nothing, first, nullptr);
+  EXPECT_TRUE(eventually([&] { return second->state() == FenceState::done; }));
+}
+
+TEST_F(CudaWorkTest, ThatHangsFailsAtTheEnd) {
+  const auto fence = std::make_shared<Fence>();
+  {
+    CudaWork work(device_);
+    stand_in::hold_work(true);
+    work.start(nothing, fence, nullptr);
+  }
+  EXPECT_EQ(fence->state(), FenceState::failed);
+}
+
+TEST_F(CudaWorkTest, ThatCannotStartLeavesItsFence) {
+  CudaWork work(device_);
+  const auto fence = std::make_shared<Fence>();
+  EXPECT_THROW(work.start([](cuda::Stream) { throw Error::failed("no"); }, fence, nullptr), Error);
+  EXPECT_EQ(fence->state(), FenceState::pending);
+  for (const char* const function : {"cuEventCreate", "cuEventRecord", "cuCtxPushCurrent"}) {
+    CudaWork other(device_);
+    stand_in::fail(function, 999);
+    EXPECT_THROW(other.start(nothing, fence, nullptr), Error) << function;
+  }
+  EXPECT_EQ(fence->state(), FenceState::pending);
+  EXPECT_EQ(stand_in::contexts_on_this_thread(), 0U);
+}
+
+}  // namespace
+}  // namespace framewire
