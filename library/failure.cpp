@@ -46,15 +46,20 @@ fw_result result_of(const std::exception& error) noexcept {
 }
 
 void keep(std::string_view text) noexcept {
-  std::size_t size = std::min(text.size(), message.size() - 1);
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
-    --size;  // not in the middle of a UTF-8 character
-  }
+  const std::size_t size = whole_characters(text, message.size() - 1);
   std::copy_n(text.begin(), size, message.begin());
   message.at(size) = '\0';
 }
 
 }  // namespace
+
+std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noexcept {
+  std::size_t size = std::min(text.size(), limit_bytes);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
+    --size;
+  }
+  return size;
+}
 
 fw_result failed(const std::exception& error) noexcept {
   const fw_result result = result_of(error);

@@ -39,4 +39,7 @@ fw_result guarded(Call&& call) {
 /// Throws Failure (FW_ERROR_ARGUMENT) if `pointer` is null: "fw_slot_view(): view is NULL".
 void require(const void* pointer, std::string_view function, std::string_view argument);
 
+/// So many bytes of `text` are at most `limit_bytes`, and end with a whole character of UTF-8.
+std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noexcept;
+
 }  // namespace framewire

@@ -30,6 +30,16 @@ void clear_output(Pointer** output, const char* function, const char* argument) 
   *output = nullptr;
 }
 
+/// The same, for a function that makes something: `output` is null until it has succeeded.
+template <typename Object, typename Pointer, typename Call>
+fw_result with_output(const typename HandleOf<Object>::type* handle, const char* function, Pointer** output,
+                      const char* argument, Call&& call) {
+  return guarded([&]() -> fw_result {
+    clear_output(output, function, argument);
+    return call(*find_object<Object>(handle, function));
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -45,8 +55,7 @@ fw_result fw_sender_create(const fw_settings* settings, fw_sender** sender) {
 }
 
 fw_result fw_sender_add_stream(fw_sender* sender, const char* name, const fw_settings* settings, fw_stream** stream) {
-  return with<Sender>(sender, "fw_sender_add_stream", [&](Sender& object) -> fw_result {
-    clear_output(stream, "fw_sender_add_stream", "stream");
+  return with_output<Sender>(sender, "fw_sender_add_stream", stream, "stream", [&](Sender& object) -> fw_result {
     require(name, "fw_sender_add_stream", "name");
     object.add_stream(stream_options(name, settings), *stream);
     return FW_OK;
@@ -94,8 +103,7 @@ fw_result fw_stream_begin(fw_stream* stream, const fw_format* format, uint32_t k
 }
 
 fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot) {
-  return with<SourceStream>(stream, "fw_stream_claim", [&](SourceStream& object) -> fw_result {
-    clear_output(slot, "fw_stream_claim", "slot");
+  return with_output<SourceStream>(stream, "fw_stream_claim", slot, "slot", [&](SourceStream& object) -> fw_result {
     std::shared_ptr<Slot> claimed;
     const fw_result result = object.claim(timeout_ns, flags, claimed);
     if (claimed) {
@@ -172,8 +180,7 @@ fw_result fw_receiver_create(const char* source, const fw_settings* settings, fw
 }
 
 fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_frame** frame) {
-  return with<Receiver>(receiver, "fw_receiver_acquire", [&](Receiver& object) -> fw_result {
-    clear_output(frame, "fw_receiver_acquire", "frame");
+  return with_output<Receiver>(receiver, "fw_receiver_acquire", frame, "frame", [&](Receiver& object) -> fw_result {
     std::shared_ptr<Frame> acquired;
     const fw_result result = object.acquire(timeout_ns, acquired);
     if (acquired) {
@@ -200,9 +207,14 @@ fw_result fw_receiver_descriptor(fw_receiver* receiver, int* descriptor) {
 
 void fw_receiver_destroy(fw_receiver* receiver) {
   guarded([&]() -> fw_result {
+    std::shared_ptr<ProgramLog> log;
     if (const auto object = end_handle<Receiver>(receiver)) {
+      log = object->log();
       object->end();
     }  // it goes here, or where another thread waits for a frame
+    if (log) {
+      log->silence();
+    }
     return FW_OK;
   });
 }
@@ -213,7 +225,7 @@ fw_result fw_receiver_state(fw_receiver* receiver, int32_t* state, char* text, s
     std::string line;
     *state = object.state(line);
     if (text != nullptr && text_bytes > 0) {
-      const std::size_t size = std::min(line.size(), text_bytes - 1);
+      const std::size_t size = whole_characters(line, text_bytes - 1);
       std::memcpy(text, line.data(), size);
       text[size] = '\0';
     }

@@ -79,8 +79,9 @@ void HeldFrames::keep_all() noexcept {
   }
 }
 
-Frame::Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::shared_ptr<HeldFrames> held)
-    : frame_(std::move(frame)), format_(std::move(format)), held_(std::move(held)) {
+Frame::Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::uint32_t epoch,
+             std::shared_ptr<HeldFrames> held)
+    : frame_(std::move(frame)), format_(std::move(format)), epoch_(epoch), held_(std::move(held)) {
   held_->add(*this);
 }
 
@@ -92,7 +93,7 @@ fw_view Frame::view() const noexcept {
   const FrameHeader& header = frame_.header();
   fw_view view = view_of(header.layout, frame_.payload().data(), true);
   view.sequence = header.sequence;
-  view.epoch = header.epoch;
+  view.epoch = epoch_;
   view.tag = header.user_tag;
   view.pts_ns = header.pts_ns;
   view.begun_ns = header.times.begun_ns;
@@ -122,12 +123,12 @@ void Frame::keep() {
     return;
   }
   frame_.block()->host()->copy_in_place(frame_.offset_in_block_bytes(), frame_.header().layout.size_bytes);
-  is_kept_ = true;
+  is_kept_ = frame_.is_session_open();  // until then nobody has written to it
 }
 
 // ---- Receivers ----
 
-Receiver::Receiver(ReceiverOptions options, std::unique_ptr<Log> log)
+Receiver::Receiver(ReceiverOptions options, std::shared_ptr<ProgramLog> log)
     : wait_(options.wait), log_(std::move(log)), viewer_id_(random_viewer_id()) {
   options.subscriber.on_message = [this] { signal_eventfd(event_event_.get()); };
   {
@@ -152,7 +153,8 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
   for (;;) {
     if (auto received = is_closed_ ? std::nullopt : subscriber_->next()) {
       auto format = format_of(*received);
-      frame = std::make_shared<Frame>(std::move(*received), std::move(format), held_);
+      const std::uint32_t epoch = epoch_of(*received);
+      frame = std::make_shared<Frame>(std::move(*received), std::move(format), epoch, held_);
       if (!std::exchange(is_acquire_event_raised_, true)) {
         signal_eventfd(acquire_event_.get());  // there may be more
       }
@@ -208,6 +210,16 @@ std::shared_ptr<const StreamFormat> Receiver::format_of(const ReceivedFrame& fra
   }
   const auto known = std::ranges::find_if(formats_, is_of_frame);
   return known != formats_.end() ? known->format : nullptr;
+}
+
+/// Each sender counts its epochs from 1, and a session ends with its sender.
+std::uint32_t Receiver::epoch_of(const ReceivedFrame& frame) noexcept {
+  if (frame.session_number() != frame_session_ || frame.header().epoch != frame_epoch_) {
+    frame_session_ = frame.session_number();
+    frame_epoch_ = frame.header().epoch;
+    ++epochs_;
+  }
+  return epochs_;
 }
 
 std::optional<fw_result> Receiver::outcome_without_frame() {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "base/log.hpp"
 #include "library/include/framewire/framewire.h"
+#include "library/program_log.hpp"
 #include "library/settings.hpp"
 #include "library/waking.hpp"
 #include "transport/session/subscriber.hpp"
@@ -41,8 +41,10 @@ class HeldFrames {
 /// A frame that the program has. Any thread.
 class Frame {
  public:
-  /// `format`: of its epoch, or null if that is not known. The frame says its layout and colours itself.
-  Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::shared_ptr<HeldFrames> held);
+  /// `format`: of its epoch, or null if that is not known. The frame says its layout and colours itself. `epoch`: as
+  /// the receiver counts them, over all sessions.
+  Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::uint32_t epoch,
+        std::shared_ptr<HeldFrames> held);
   ~Frame();
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
@@ -61,6 +63,7 @@ class Frame {
 
   const ReceivedFrame frame_;
   const std::shared_ptr<const StreamFormat> format_;
+  const std::uint32_t epoch_;
   const std::shared_ptr<HeldFrames> held_;
   std::size_t held_index_ = 0;  // guarded by the mutex of held_
   std::atomic<bool> is_kept_ = false;
@@ -69,7 +72,7 @@ class Frame {
 /// Owned by its handle. Any thread; one at a time in acquire(), and in next_event().
 class Receiver {
  public:
-  Receiver(ReceiverOptions options, std::unique_ptr<Log> log);
+  Receiver(ReceiverOptions options, std::shared_ptr<ProgramLog> log);
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
@@ -79,6 +82,7 @@ class Receiver {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   /// The handle was ended: who waits in acquire() gets an error. Then, at the latest, the session ends.
   void end() noexcept;
+  [[nodiscard]] const std::shared_ptr<ProgramLog>& log() const noexcept { return log_; }
 
   [[nodiscard]] std::int32_t state(std::string& text) const;
   [[nodiscard]] Subscriber::ClockOffset clock_offset() const noexcept { return subscriber_->clock_offset(); }
@@ -89,6 +93,7 @@ class Receiver {
 
  private:
   [[nodiscard]] std::shared_ptr<const StreamFormat> format_of(const ReceivedFrame& frame);
+  [[nodiscard]] std::uint32_t epoch_of(const ReceivedFrame& frame) noexcept;
   void follow_status();
   [[nodiscard]] std::optional<fw_result> outcome_without_frame();
   void refuse_to_wait_for_itself() const;
@@ -102,7 +107,7 @@ class Receiver {
   };
 
   const WaitMode wait_;
-  const std::unique_ptr<Log> log_;
+  const std::shared_ptr<ProgramLog> log_;
   const std::string viewer_id_;
   FileDescriptor acquire_event_ = make_eventfd();  // raised while there may be a frame that nobody has asked for
   FileDescriptor event_event_ = make_eventfd();    // raised while there may be events
@@ -117,6 +122,9 @@ class Receiver {
   std::uint64_t status_version_ = 0;
   SubscriberStatus status_;
   std::deque<KnownFormat> formats_;  // the newest last
+  std::uint64_t frame_session_ = 0;  // of the newest frame, as the next one
+  std::uint32_t frame_epoch_ = 0;
+  std::uint32_t epochs_ = 0;  // so many came with frames
   bool is_closed_ = false;
 
   std::mutex event_mutex_;  // guards what follows

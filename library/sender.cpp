@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-Sender::Sender(EndpointOptions endpoint, std::unique_ptr<Log> log)
+Sender::Sender(EndpointOptions endpoint, std::shared_ptr<ProgramLog> log)
     : endpoint_(std::move(endpoint)), log_(std::move(log)) {}
 
 std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_stream*& handle) {
@@ -29,7 +29,7 @@ std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_strea
                                          std::to_string(max_offered_streams) + " streams; make another sender");
   }
   options.number = static_cast<std::uint32_t>(streams_.size());
-  const auto stream = std::make_shared<SourceStream>(std::move(options));
+  const auto stream = std::make_shared<SourceStream>(std::move(options), endpoint_.dial.has_value());
   streams_.reserve(streams_.size() + 1);
   handle = make_handle(stream);
   streams_.push_back({stream, handle});
@@ -37,7 +37,7 @@ std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_strea
 }
 
 void Sender::start() {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (service_ || is_drained_) {
     throw Failure(FW_ERROR_STATE, "fw_sender_start(): the sender was started before");
   }
@@ -52,16 +52,19 @@ void Sender::start() {
   }
   const BlockedSignals blocked;
   auto service = std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
-  // Streams outlive the service, also where another thread still drains it while the sender is destroyed. They know it
-  // by a weak_ptr, which would keep what this function has.
-  service_ = {service.release(), [streams = std::move(kept)](const SenderService* ended) mutable {
+  // Streams and log outlive the service, also where another thread still uses it while the sender is destroyed. Streams
+  // know it by a weak_ptr, which would keep what this function has.
+  service_ = {service.release(), [streams = std::move(kept), log = log_](const SenderService* ended) mutable {
                 delete ended;
                 streams.clear();
+                log.reset();
               }};
-  log_->info(service_->describe());
   for (const Offered& one : streams_) {
-    one.stream->offered_by(service_, endpoint_.dial.has_value());
+    one.stream->offered_by(service_);
   }
+  const std::string description = service_->describe();
+  lock.unlock();  // the log function is the program's
+  log_->info(description);
 }
 
 std::uint16_t Sender::port() const {
@@ -101,8 +104,9 @@ void Sender::end() noexcept {
   }
   if (service) {
     service->interrupt(monotonic_ns());
-    service.reset();  // here, or where another thread drains it
+    service.reset();  // here, or where another thread uses it
   }
+  log_->silence();
   const std::scoped_lock lock(mutex_);
   streams_.clear();
 }

@@ -1,6 +1,7 @@
 // What a sender's handles stand for: the sender, its streams, and the slots that the program has.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,8 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "base/log.hpp"
 #include "library/include/framewire/framewire.h"
+#include "library/program_log.hpp"
 #include "library/waking.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
@@ -52,7 +53,8 @@ class Slot {
 /// A stream with what the program asks of it. Any thread. Slots keep it alive, also without its sender.
 class SourceStream : public std::enable_shared_from_this<SourceStream> {
  public:
-  explicit SourceStream(StreamOptions options);
+  /// `is_dialling`: its sender dials one viewer, which may refuse. That ends the stream.
+  SourceStream(StreamOptions options, bool is_dialling);
 
   std::uint32_t begin(const StreamFormat& format, std::uint32_t kept_slots);
   fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot);
@@ -63,8 +65,8 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   void drop() noexcept { stream_.drop_frame(); }
   [[nodiscard]] fw_stream_counts counts() const;
 
-  /// The sender was started. One that dials may be refused, which ends the stream.
-  void offered_by(const std::shared_ptr<SenderService>& service, bool is_dialling);
+  /// The sender was started.
+  void offered_by(const std::shared_ptr<SenderService>& service);
   /// The sender is drained, or has ended: waits return.
   void finish(bool is_destroyed) noexcept;
   [[nodiscard]] bool is_finished() const noexcept { return is_finished_.load(); }
@@ -74,7 +76,11 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   friend class Slot;
 
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
-  void refuse_to_wait_for_itself() const;
+  /// How many slots of this epoch the program has.
+  [[nodiscard]] std::atomic<std::uint32_t>& slots_held_of(std::uint32_t epoch) noexcept {
+    return slots_held_[epoch % slots_held_.size()];
+  }
+  void refuse_to_wait_for_itself();
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
   [[nodiscard]] std::int64_t longest_wait_until(std::int64_t deadline_ns) const noexcept;
   bool take_message(fw_event& event);
@@ -84,9 +90,9 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::mutex begin_mutex_;  // of who begins an epoch
   std::atomic<bool> is_finished_ = false;
   std::atomic<bool> is_destroyed_ = false;
-  std::atomic<std::uint32_t> slots_held_ = 0;  // of all epochs
+  std::array<std::atomic<std::uint32_t>, 16> slots_held_{};  // of the epochs with this remainder
   WakeRequest wake_request_;
-  std::atomic<bool> is_dialling_ = false;
+  const bool is_dialling_;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
   FileDescriptor end_event_ = make_eventfd();    // raised at the end
@@ -102,7 +108,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
 /// Owned by its handle. Any thread.
 class Sender {
  public:
-  Sender(EndpointOptions endpoint, std::unique_ptr<Log> log);
+  Sender(EndpointOptions endpoint, std::shared_ptr<ProgramLog> log);
   ~Sender() { end(); }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -120,7 +126,7 @@ class Sender {
   };
 
   const EndpointOptions endpoint_;
-  const std::unique_ptr<Log> log_;
+  const std::shared_ptr<ProgramLog> log_;
   mutable std::mutex mutex_;
   std::vector<Offered> streams_;
   std::shared_ptr<SenderService> service_;

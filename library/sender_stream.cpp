@@ -31,13 +31,13 @@ Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
       format_(claimed_->format()),
       epoch_(claimed_->pool_epoch()),
       begun_ns_(claimed_->begun_ns()) {
-  ++stream_->slots_held_;
+  ++stream_->slots_held_of(epoch_);
 }
 
 Slot::~Slot() {
   claimed_.reset();
   kept_.reset();
-  --stream_->slots_held_;
+  --stream_->slots_held_of(epoch_);
 }
 
 fw_view Slot::view() const {
@@ -67,6 +67,10 @@ fw_result Slot::publish(const fw_frame_info& info) {
   if (stream_->is_finished()) {
     return FW_ENDED;
   }
+  if (!is_monotonic_time(info.begun_ns)) {
+    throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): begun_ns is " + std::to_string(info.begun_ns) +
+                                         ", which is no time of CLOCK_MONOTONIC; 0 means when the slot was claimed");
+  }
   FrameInfo frame{.pts_ns = info.pts_ns, .user_tag = info.tag, .begun_ns = info.begun_ns};
   if (info.size_bytes != 0) {
     const FrameLayout& layout = format_.layout;
@@ -85,8 +89,10 @@ fw_result Slot::publish(const fw_frame_info& info) {
 
 // ---- Streams ----
 
-SourceStream::SourceStream(StreamOptions options)
-    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
+SourceStream::SourceStream(StreamOptions options, bool is_dialling)
+    : stream_(std::move(options)),
+      is_dialling_(is_dialling),
+      descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
 }
 
@@ -103,20 +109,24 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
     throw Failure(FW_ERROR_ARGUMENT, "fw_stream_begin(): kept_slots is " + std::to_string(kept_slots) +
                                          "; it takes 0 to " + std::to_string(max_extra_slots));
   }
+  const auto before = stream_.epoch_after(0);
   stream_.begin_epoch(format, 0, kept_slots);
-  const auto epoch = stream_.epoch_after(0);
-  return epoch ? epoch->number : 0;  // none, if the stream was stopped meanwhile
+  const auto epoch = stream_.epoch_after(before ? before->number : 0);
+  if (!epoch) {
+    throw Failure(FW_ERROR_STATE, "fw_stream_begin(): the stream has ended");
+  }
+  return epoch->number;
 }
 
-/// Slots of earlier formats count, too, so that this can only be too late for a program that holds some.
-void SourceStream::refuse_to_wait_for_itself() const {
+void SourceStream::refuse_to_wait_for_itself() {
   const auto epoch = stream_.epoch_after(0);
   if (!epoch) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  if (slots_held_.load() >= epoch->pool->slot_count()) {
-    throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(slots_held_.load()) +
-                                         " slots of the stream; publish or unref some");
+  const std::uint32_t held = slots_held_of(epoch->number).load();
+  if (held >= epoch->pool->slot_count()) {
+    throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
+                                         " slots of the stream, claimed or kept; unref some");
   }
 }
 
@@ -131,7 +141,7 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
   if (is_finished() || stream_.is_stopping()) {
     return FW_ENDED;
   }
-  if (is_dialling_.load()) {
+  if (is_dialling_) {
     const auto service = the_service();
     if (const std::string refusal = service ? service->refusal() : std::string(); !refusal.empty()) {
       throw Failure(FW_ERROR_REFUSED, refusal);
@@ -141,7 +151,7 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
 }
 
 std::int64_t SourceStream::longest_wait_until(std::int64_t deadline_ns) const noexcept {
-  return is_dialling_.load() ? std::min(deadline_ns, monotonic_ns() + refusal_period_ns) : deadline_ns;
+  return is_dialling_ ? std::min(deadline_ns, monotonic_ns() + refusal_period_ns) : deadline_ns;
 }
 
 fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot) {
@@ -181,10 +191,9 @@ void SourceStream::wake() noexcept {
   stream_.wake();
 }
 
-void SourceStream::offered_by(const std::shared_ptr<SenderService>& service, bool is_dialling) {
+void SourceStream::offered_by(const std::shared_ptr<SenderService>& service) {
   const std::scoped_lock lock(arm_mutex_);
   service_ = service;
-  is_dialling_ = is_dialling;
 }
 
 std::shared_ptr<SenderService> SourceStream::the_service() const {

@@ -70,23 +70,6 @@ WaitMode wait_mode_of(const Settings& settings) {
   return settings.flag("spin") ? WaitMode::spin : WaitMode::adaptive;
 }
 
-class CallbackLog final : public Log {
- public:
-  CallbackLog(fw_log_function function, void* user) noexcept : function_(function), user_(user) {}
-  void line(LogLevel level, std::string_view text) override {
-    function_(user_, static_cast<std::int32_t>(level), std::string(text).c_str());
-  }
-
- private:
-  fw_log_function function_;
-  void* user_;
-};
-
-class NoLog final : public Log {
- public:
-  void line(LogLevel, std::string_view) override {}
-};
-
 }  // namespace
 
 Settings::Settings(const fw_settings* settings, std::string_view function, std::vector<std::string_view> known) {
@@ -222,11 +205,9 @@ ReceiverOptions receiver_options(const char* source, const fw_settings* settings
   return {.subscriber = std::move(options), .wait = wait_mode_of(given)};
 }
 
-std::unique_ptr<Log> make_log(const fw_settings* settings) {
-  if (settings == nullptr || settings->log == nullptr) {
-    return std::make_unique<NoLog>();
-  }
-  return std::make_unique<CallbackLog>(settings->log, settings->log_user);
+std::shared_ptr<ProgramLog> make_log(const fw_settings* settings) {
+  return std::make_shared<ProgramLog>(settings != nullptr ? settings->log : nullptr,
+                                      settings != nullptr ? settings->log_user : nullptr);
 }
 
 }  // namespace framewire

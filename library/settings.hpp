@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.hpp"
 #include "command/common_options.hpp"
 #include "library/include/framewire/framewire.h"
+#include "library/program_log.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/stream.hpp"
 
@@ -46,7 +46,7 @@ struct ReceiverOptions {
 /// `source` may be null: it listens.
 ReceiverOptions receiver_options(const char* source, const fw_settings* settings);
 
-/// The log of a handle: the program's function, or nothing.
-std::unique_ptr<Log> make_log(const fw_settings* settings);
+/// The log of a handle.
+std::shared_ptr<ProgramLog> make_log(const fw_settings* settings);
 
 }  // namespace framewire

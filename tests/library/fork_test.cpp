@@ -55,7 +55,63 @@ constexpr bool children_may_start_threads() noexcept {
   return true;
 }
 
+/// A process that publishes one frame of so many pixels a side to one viewer. Killed at the end.
+class SendingProcess {
+ public:
+  SendingProcess(std::uint16_t wanted_port, std::uint32_t side_pixels) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    process_ = ::fork();
+    if (process_ == 0) {
+      SendingProgram sending(every, 0, "127.0.0.1", wanted_port);
+      sending.begin(0, FW_PIXEL_GRAY8, side_pixels, side_pixels);
+      [[maybe_unused]] const auto written = ::write(ready[1], &sending.port, sizeof sending.port);
+      sending.send(1);
+      ::pause();
+    }
+    ::close(ready[1]);
+    EXPECT_EQ(::read(ready[0], &port_, sizeof port_), static_cast<ssize_t>(sizeof port_));
+    ::close(ready[0]);
+  }
+  ~SendingProcess() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  SendingProcess(const SendingProcess&) = delete;
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  pid_t process_ = -1;
+  std::uint16_t port_ = 0;
+};
+
 }  // namespace
+
+/// Each sender counts its formats from 1, and its receivers count on.
+TEST(LibraryFork, TheNextSendersFormatIsToldByTheEpoch) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
+  auto sending = std::make_unique<SendingProcess>(0, 100);
+  const std::uint16_t port = sending->port();
+  fw_receiver* receiver = nullptr;
+  ASSERT_EQ(fw_receiver_create(("127.0.0.1:" + std::to_string(port)).c_str(), nullptr, &receiver), FW_OK);
+  const auto next = [&] {
+    fw_frame* frame = nullptr;
+    EXPECT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_OK) << fw_message();
+    const fw_view view = view_of(frame);
+    fw_frame_unref(frame);
+    return view;
+  };
+  const fw_view before = next();
+  sending.reset();
+  sending = std::make_unique<SendingProcess>(port, 200);
+  const fw_view after = next();
+  EXPECT_EQ(before.width, 100U);
+  EXPECT_EQ(after.width, 200U);
+  EXPECT_EQ(after.epoch, before.epoch + 1);
+  fw_receiver_destroy(receiver);
+}
 
 TEST(LibraryFork, TheChildsHandlesAreDead) {
   SendingProgram sending(every, 2);

@@ -84,6 +84,19 @@ void end_all(void* handle) {
 
 }  // namespace
 
+TEST(LibraryHandles, WhatIsMadeIsNullWhereTheHandleIsWrong) {
+  const auto garbage = [] { return reinterpret_cast<void*>(std::uintptr_t{0x1234}); };
+  fw_stream* stream = as<fw_stream>(garbage());
+  EXPECT_EQ(fw_sender_add_stream(nullptr, "a", nullptr, &stream), FW_ERROR_ARGUMENT);
+  EXPECT_EQ(stream, nullptr);
+  fw_slot* slot = as<fw_slot>(garbage());
+  EXPECT_EQ(fw_stream_claim(as<fw_stream>(garbage()), 0, 0, &slot), FW_ERROR_ARGUMENT);
+  EXPECT_EQ(slot, nullptr);
+  fw_frame* frame = as<fw_frame>(garbage());
+  EXPECT_EQ(fw_receiver_acquire(nullptr, 0, &frame), FW_ERROR_ARGUMENT);
+  EXPECT_EQ(frame, nullptr);
+}
+
 TEST(LibraryHandles, NullIsNamed) {
   for (const auto& [name, call] : all_calls()) {
     EXPECT_EQ(call(nullptr), FW_ERROR_ARGUMENT) << name;

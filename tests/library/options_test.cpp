@@ -126,6 +126,27 @@ TEST(LibraryOptions, TheLogGetsLines) {
   EXPECT_TRUE(lines.all.front().starts_with("listening on 127.0.0.1")) << lines.all.front();
 }
 
+/// Also where another thread is still in a call, which ends the receiver later.
+TEST(LibraryOptions, TheLogGetsNoLineOnceItsHandleHasEnded) {
+  std::atomic<bool> has_ended = false;
+  const auto log = [](void* user, std::int32_t, const char* text) {
+    EXPECT_FALSE(static_cast<std::atomic<bool>*>(user)->load()) << text;
+  };
+  for (int i = 0; i < 20; ++i) {
+    SendingProgram sending;
+    has_ended = false;
+    const fw_settings settings{sizeof settings, nullptr, 0, log, &has_ended};
+    fw_receiver* receiver = nullptr;
+    ASSERT_EQ(fw_receiver_create(sending.address().c_str(), &settings, &receiver), FW_OK);
+    const Waiting waiting([&] {
+      fw_frame* frame = nullptr;
+      EXPECT_EQ(fw_receiver_acquire(receiver, FW_FOR_EVER, &frame), FW_ERROR_STATE);
+    });
+    fw_receiver_destroy(receiver);
+    has_ended = true;
+  }
+}
+
 TEST(LibraryOptions, APortInUseIsAnError) {
   SendingProgram sending;
   fw_sender* sender = nullptr;

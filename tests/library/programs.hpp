@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -50,9 +56,10 @@ inline std::string rdma_address() {
 /// A sender on a free port of this machine with one stream, "render", of small pictures.
 class SendingProgram {
  public:
-  explicit SendingProgram(OptionList of_stream = {}, std::uint32_t kept_slots = 0, std::string host = "127.0.0.1")
+  explicit SendingProgram(OptionList of_stream = {}, std::uint32_t kept_slots = 0, std::string host = "127.0.0.1",
+                          std::uint16_t wanted_port = 0)
       : host_(std::move(host)) {
-    OptionList of_sender{{"listen", host_ + ":0"}, {"insecure", "yes"}};
+    OptionList of_sender{{"listen", host_ + ":" + std::to_string(wanted_port)}, {"insecure", "yes"}};
     EXPECT_EQ(fw_sender_create(SettingsOf(std::move(of_sender)).get(), &sender), FW_OK) << fw_message();
     EXPECT_EQ(fw_sender_add_stream(sender, "render", SettingsOf(std::move(of_stream)).get(), &stream), FW_OK)
         << fw_message();
@@ -129,6 +136,38 @@ inline bool is_all(const fw_view& view, std::uint8_t value) {
   const auto* const bytes = static_cast<const std::uint8_t*>(view.data);
   return std::all_of(bytes, bytes + view.size_bytes, [&](std::uint8_t byte) { return byte == value; });
 }
+
+/// A thread that is in a call, and asleep there, once it is made. Joined at the end.
+class Waiting {
+ public:
+  explicit Waiting(std::function<void()> call)
+      : thread_([this, call = std::move(call)] {
+          number_ = ::gettid();
+          call();
+          has_returned_ = true;
+        }) {
+    while (!has_returned_ && !is_asleep()) {
+      std::this_thread::yield();
+    }
+    EXPECT_FALSE(has_returned_) << "the call did not wait";
+  }
+  ~Waiting() { thread_.join(); }
+  Waiting(const Waiting&) = delete;
+
+ private:
+  /// What follows the name in parentheses is the thread's state.
+  [[nodiscard]] bool is_asleep() const {
+    std::ifstream file("/proc/self/task/" + std::to_string(number_.load()) + "/stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(')');
+    return number_ != 0 && name_end != std::string::npos && stat.compare(name_end, 3, ") S") == 0;
+  }
+
+  std::atomic<int> number_ = 0;
+  std::atomic<bool> has_returned_ = false;
+  std::thread thread_;  // the last member: it uses the others
+};
 
 /// The message of the last error contains this.
 inline ::testing::AssertionResult says(const std::string& text) {

@@ -31,7 +31,7 @@
  * RESULTS. Functions return an fw_result: FW_OK, another result that is not an error (> 0), or an error (< 0). A later
  * version may return results that are not listed here: tell them by their sign. After an error fw_message() says what
  * was wrong, with which value, and what to do. Output arguments are written only with FW_OK, unless it is said
- * otherwise, and a handle is then set to NULL.
+ * otherwise. But where a function makes a handle, that output becomes NULL first, also before an error.
  *
  * HANDLES. A handle is a number in the type of a pointer: it points at nothing. Each function that makes one names the
  * function that ends it. To end NULL does nothing. A handle that was ended, or never was one, is an error
@@ -39,9 +39,10 @@
  *
  * THREADS. Any thread may call any function with any handle. Two threads at once in fw_receiver_acquire() with the same
  * receiver, in fw_stream_begin() with the same stream, or in the same next_event function with the same handle, are an
- * error of the second one (FW_ERROR_STATE). A function that ends a handle may be called while another thread waits
- * with it; that one returns FW_ERROR_STATE. The library's own threads, named "fw-...", begin with the first sender or
- * receiver that starts, block all signals, and call nothing of the program's but its log function.
+ * error of the second one (FW_ERROR_STATE). A function that ends a handle may be called while another thread waits with
+ * it; that one returns FW_ERROR_STATE. Threads that wait here must not be cancelled (pthread_cancel). The library's own
+ * threads, named "fw-...", begin with the first sender or receiver that starts, block all signals, and call nothing of
+ * the program's but its log function.
  *
  * TIME. Points in time are nanoseconds of CLOCK_MONOTONIC of this machine, unless it is said otherwise. A timeout is in
  * nanoseconds: 0 does not wait, and less than 0 (FW_FOR_EVER) waits without an end. A signal that the program handles
@@ -54,8 +55,8 @@
  * nothing. The child may make new ones. It may read frames that its parent held, which may change, and never writes to
  * memory that the parent shares.
  *
- * The library prints nothing, ends no process, and changes no signal handler, locale or environment variable. It may be
- * loaded by dlopen(), but not unloaded.
+ * The library prints nothing, ends no process (but where an assertion of its own fails), and changes no signal handler,
+ * locale or environment variable. It may be loaded by dlopen(), but not unloaded.
  */
 #ifndef FRAMEWIRE_FRAMEWIRE_H
 #define FRAMEWIRE_FRAMEWIRE_H
@@ -118,16 +119,16 @@ typedef struct fw_option {
 enum { FW_LOG_ERROR = 0, FW_LOG_WARNING = 1, FW_LOG_INFO = 2, FW_LOG_DETAIL = 3 };
 
 /* Receives lines about sessions, such as "session from 192.0.2.7 ended". `text` has no end of line; it may hold what a
- * peer said, so that it must be escaped before a terminal shows it. Called by threads of the library, several at once;
- * it must not call the library, and must not throw. Called no more once the handle's end function has returned,
- * unless that was called by the log function itself. */
+ * peer said, so that it must be escaped before a terminal shows it. Threads of the library call it, several at once,
+ * and so do functions of the library on the program's threads. It must not call the library, and must not throw. The
+ * function that ends the handle waits for calls that run; when it has returned, there is none any more. */
 typedef void (*fw_log_function)(void* user, int32_t level, const char* text);
 
 typedef struct fw_settings {
   size_t struct_size; /* sizeof(fw_settings) */
   const fw_option* options;
   size_t option_count;
-  fw_log_function log; /* or NULL */
+  fw_log_function log; /* or NULL; of senders and receivers, a stream uses its sender's */
   void* log_user;      /* for the log function */
 } fw_settings;
 
@@ -229,7 +230,8 @@ typedef struct fw_view {
   void* data;          /* of the whole slot or frame */
   uint64_t size_bytes; /* of it */
   uint64_t sequence;   /* the stream's frames count from 0; of a slot that is not published: not known, 0 */
-  uint32_t epoch;      /* counts the formats of a stream, or of a session at the receiver, from 1 */
+  uint32_t epoch;      /* counts formats from 1: of a slot those of its stream, of a frame those that its receiver has
+                          seen, over all sessions; while it stays, the format does */
   uint32_t reserved;
   uint64_t tag;         /* fw_frame_info::tag */
   int64_t pts_ns;       /* fw_frame_info::pts_ns */
@@ -246,7 +248,7 @@ typedef struct fw_stream fw_stream;
 typedef struct fw_slot fw_slot;
 
 /* Makes a sender: one port, or one dialled viewer, and the streams that it offers. `settings` may be NULL. Options:
- * listen, to, transport, key, insecure, encrypt, timeout, tos, rdma-address. End it by fw_sender_destroy(). */
+ * listen, to, transport, memory, key, insecure, encrypt, timeout, tos, rdma-address. End it by fw_sender_destroy(). */
 FW_API fw_result fw_sender_create(const fw_settings* settings, fw_sender** sender);
 
 /* Adds a stream, before fw_sender_start(). `name` is 1 to 64 letters, digits or any of "._-"; no two streams have the
@@ -262,12 +264,13 @@ FW_API fw_result fw_sender_start(fw_sender* sender);
 FW_API fw_result fw_sender_port(fw_sender* sender, uint16_t* port);
 
 /* Finishes all streams, and waits until every viewer has got its last frame and has said so. FW_NOTHING: the timeout
- * has passed, and the viewers that were left were cut. The sender can then only be destroyed. Slots that are claimed
- * can no longer be published. */
+ * has passed, and the viewers that were left were cut; to cut one takes up to a second, also with timeout 0. The sender
+ * can then only be destroyed. Slots that are claimed can no longer be published. */
 FW_API fw_result fw_sender_drain(fw_sender* sender, int64_t timeout_ns);
 
-/* Ends the sender at once. Its streams end, too; slots that the program still holds stay readable and writable until
- * their fw_slot_unref(), and can no longer be published. */
+/* Ends the sender. Viewers that are there are cut, as if the stream had ended with the frame that they got last: drain
+ * before, so that they get all. That takes up to a second. Its streams end, too; slots that the program still holds
+ * stay readable and writable until their fw_slot_unref(), and can no longer be published. */
 FW_API void fw_sender_destroy(fw_sender* sender);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
@@ -275,7 +278,7 @@ FW_API void fw_sender_destroy(fw_sender* sender);
 /* Begins an epoch: frames have this format from now on. Allocates the slots: slots * viewers + 4, and `kept_slots`
  * (0 to 24) more, for a program that keeps so many beside the one that it fills. Slots that are claimed at this moment
  * can no longer be published. `epoch`, if not NULL, gets its number, from 1. FW_ERROR_ARGUMENT: the format is wrong.
- * FW_ERROR_MEMORY: as it says. */
+ * FW_ERROR_MEMORY: there is not enough for the slots. FW_ERROR_STATE: the stream has ended. */
 FW_API fw_result fw_stream_begin(fw_stream* stream, const fw_format* format, uint32_t kept_slots, uint32_t* epoch);
 
 enum {
@@ -284,9 +287,9 @@ enum {
 
 /* A slot to fill. Several may be claimed at once. Waits until a viewer watches and, with delivery "every", until the
  * slowest viewer has room. End it by fw_slot_unref(). FW_NOBODY or FW_NOTHING (no room): the timeout has passed.
- * FW_WOKEN: by fw_stream_wake(). FW_ENDED: the stream has reached its limit of frames or duration, its sender dials
- * and was refused, or was drained. FW_ERROR_STATE before fw_stream_begin(). FW_ERROR_ALL_HELD: this program holds
- * every slot, so that it would wait for itself. */
+ * FW_WOKEN: by fw_stream_wake(). FW_ENDED: the stream has reached its limit of frames or duration, or its sender was
+ * drained. FW_ERROR_REFUSED: its sender dials, and was refused. FW_ERROR_STATE before fw_stream_begin().
+ * FW_ERROR_ALL_HELD: this program holds every slot, so that it would wait for itself. */
 FW_API fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot);
 
 /* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. */
@@ -301,20 +304,21 @@ FW_API fw_result fw_stream_drop(fw_stream* stream);
  * not read or close it, or pass it to another process. */
 FW_API fw_result fw_stream_descriptor(fw_stream* stream, int* descriptor);
 
-/* The slot's memory. A view of a published slot is read-only. `struct_size` is sizeof(fw_view). */
+/* The slot's memory. A view of a published slot is read-only. `struct_size` is sizeof(fw_view). FW_ERROR_STATE: its
+ * frame was dropped by fw_slot_publish(). */
 FW_API fw_result fw_slot_view(fw_slot* slot, fw_view* view, size_t struct_size);
 
 typedef struct fw_frame_info {
   size_t struct_size;  /* sizeof(fw_frame_info) */
   int64_t pts_ns;      /* presentation time, from the start of the stream */
   uint64_t tag;        /* handed on to the receiver */
-  int64_t begun_ns;    /* when work on the frame began; 0: when the slot was claimed */
+  int64_t begun_ns;    /* when work on the frame began, of CLOCK_MONOTONIC; 0: when the slot was claimed */
   uint64_t size_bytes; /* FW_PIXEL_BYTES: the bytes of this frame; 0: all. Other formats: 0. */
 } fw_frame_info;
 
 /* Gives the frame to all viewers. `info` may be NULL. Never waits. The slot stays the caller's, read-only, until
- * fw_slot_unref(): it is not used again before. FW_CHANGED: as above. FW_ENDED: the stream has ended. FW_ERROR_STATE:
- * it was published already. */
+ * fw_slot_unref(): it is not used again before. FW_CHANGED: a new format has begun since it was claimed, and the frame
+ * was dropped. FW_ENDED: the stream has ended. FW_ERROR_STATE: it was published already. */
 FW_API fw_result fw_slot_publish(fw_slot* slot, const fw_frame_info* info);
 
 /* Adds a reference, which takes a fw_slot_unref() of its own. */
@@ -328,10 +332,12 @@ typedef struct fw_stream_counts {
   uint64_t frames_dropped; /* fw_stream_drop(), and slots of an earlier format */
   uint32_t viewers;        /* that watch now */
   uint32_t slots_in_use;   /* claimed, kept, or held by viewers */
-  uint64_t frames_sent;    /* of the sessions that have ended, as the next ones */
+  /* Sums over the sessions that have ended: */
+  uint64_t frames_sent;
   uint64_t frames_skipped; /* for newer ones */
   uint64_t frames_lost;    /* that the viewer has not reported as received */
-  uint64_t sessions;
+  uint64_t sessions;       /* so many have ended */
+  /* Of all sessions: */
   uint64_t messages_sent;
   uint64_t messages_dropped;
   uint64_t events_dropped;
@@ -345,8 +351,8 @@ typedef struct fw_receiver fw_receiver;
 typedef struct fw_frame fw_frame;
 
 /* Makes a receiver of one stream, and starts to dial. `source` is HOST[:PORT][/STREAM] of a sender that listens; NULL:
- * the receiver listens for one that dials, with option listen. Options: listen, transport, key, insecure, encrypt,
- * timeout, tos, rdma-address, no-relaxed-ordering, delivery, retry (default: it waits for ever), spin, and
+ * the receiver listens for one that dials, with option listen. Options: listen, transport, memory, key, insecure,
+ * encrypt, timeout, tos, rdma-address, no-relaxed-ordering, delivery, retry (default: it waits for ever), spin, and
  *   reconnect  "no": the first session is the only one (default "yes")
  *   read       "caller": only fw_receiver_acquire() reads frames from the network, which is faster for small ones, but
  *              a program that does not call it takes nothing in; "thread": a thread of the library does (the default)
@@ -356,18 +362,21 @@ FW_API fw_result fw_receiver_create(const char* source, const fw_settings* setti
 /* The next frame, in the order in which they were published. End it by fw_frame_unref(). With delivery "latest", the
  * default, a program that is slower than the sender misses frames. FW_NOTHING: the timeout has passed. FW_WOKEN: by
  * fw_receiver_wake(). FW_ENDED: the sender has said so, and all frames are taken. FW_ERROR_ALL_HELD, only instead of
- * waiting: this program holds every slot. FW_ERROR_REFUSED, FW_ERROR_LOST: and so does every later call. */
+ * waiting: this program holds every slot. FW_ERROR_REFUSED, FW_ERROR_LOST, FW_ERROR_FAILED: it has given
+ * up, and so does every later call. */
 FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_frame** frame);
 
 /* As fw_stream_wake(). */
 FW_API fw_result fw_receiver_wake(fw_receiver* receiver);
 
 /* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). But it is readable before the
- * first fw_receiver_acquire(), and after each one that returned a frame, since there may be another one. */
+ * first fw_receiver_acquire(), and after each one that returned a frame, since there may be another one. So a program
+ * that takes events alone asks for them by a timer. */
 FW_API fw_result fw_receiver_descriptor(fw_receiver* receiver, int* descriptor);
 
-/* Ends the session and the receiver. Frames that the program still holds stay valid and unchanged: those that lie in
- * the sender's memory are copied, which takes a few milliseconds each. */
+/* Ends the session and the receiver, which takes up to a second if the sender does not answer. Frames that the program
+ * still holds stay valid and unchanged: those that lie in the sender's memory are copied, which takes a few
+ * milliseconds each. */
 FW_API void fw_receiver_destroy(fw_receiver* receiver);
 
 /* The frame's memory, read-only. `struct_size` is sizeof(fw_view). */
@@ -472,14 +481,15 @@ FW_API fw_result fw_stream_next_event(fw_stream* stream, fw_event* event, size_t
 FW_API fw_result fw_receiver_next_event(fw_receiver* receiver, fw_event* event, size_t struct_size);
 
 /* Sends a JSON object, at most 64 KiB, to the program at the other end: of a stream to all viewers, of a receiver to
- * the sender. Never waits. FW_NOBODY: there is nobody. FW_NOTHING: too many wait already, and this one was dropped.
- * FW_ERROR_ARGUMENT: it is no JSON object, or too long. */
+ * the sender. Never waits. FW_NOBODY: there is nobody. FW_NOTHING: too many wait already: of a stream the oldest
+ * one was dropped for this one, of a receiver this one was dropped. FW_ERROR_ARGUMENT: it is no JSON object, or too
+ * long. FW_ERROR_REFUSED: the source takes no messages. */
 FW_API fw_result fw_stream_send(fw_stream* stream, const char* json);
 FW_API fw_result fw_receiver_send(fw_receiver* receiver, const char* json);
 
 /* Sends input to the stream's source, as a viewer does. Only one type of events FW_EVENT_KEY and above; its viewer,
- * epoch and time_ns are filled in. FW_NOBODY: there is no session. FW_ERROR_REFUSED: the source takes no input, or
- * another viewer has it; the message says why. */
+ * epoch and time_ns are filled in. FW_NOBODY: there is no session. FW_NOTHING: it was dropped. FW_ERROR_REFUSED: the
+ * source takes no input, or another viewer has it; the message says why. */
 FW_API fw_result fw_receiver_send_event(fw_receiver* receiver, const fw_event* event);
 
 #if defined(__cplusplus)
