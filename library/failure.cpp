@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "memory/out_of_memory.hpp"
 
 namespace framewire {
 
@@ -36,8 +37,7 @@ fw_result result_of(const std::exception& error) noexcept {
     return failure->result();
   }
   if (const auto* own = dynamic_cast<const Error*>(&error)) {
-    const bool is_memory = std::string_view(own->what()).starts_with("not enough memory");
-    return is_memory ? FW_ERROR_MEMORY : result_of(own->status());
+    return dynamic_cast<const OutOfMemory*>(own) != nullptr ? FW_ERROR_MEMORY : result_of(own->status());
   }
   if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
     return FW_ERROR_FAILED;  // no threads

@@ -14,6 +14,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "memory/out_of_memory.hpp"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -35,21 +36,21 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
-Error no_room(const std::string& name, std::uint64_t size_bytes) {
+OutOfMemory no_room(const std::string& name, std::uint64_t size_bytes) {
   const AvailableMemory available = available_memory();
-  return Error::failed("not enough memory for " + name + ": " + format_bytes(size_bytes) + " are needed and " +
-                       format_bytes(available.bytes) + " are free" +
-                       (available.limited_by.empty() ? "" : " below the limit of " + available.limited_by) +
-                       "; take smaller frames or messages, fewer slots or fewer viewers");
+  return OutOfMemory("not enough memory for " + name + ": " + format_bytes(size_bytes) + " are needed and " +
+                     format_bytes(available.bytes) + " are free" +
+                     (available.limited_by.empty() ? "" : " below the limit of " + available.limited_by) +
+                     "; take smaller frames or messages, fewer slots or fewer viewers");
 }
 
-Error cannot_map(std::uint64_t size_bytes, int error_number) {
+OutOfMemory cannot_map(std::uint64_t size_bytes, int error_number) {
   rlimit limit{};
   if (error_number != ENOMEM || ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return Error::from_errno("map " + format_bytes(size_bytes) + " of memory", error_number);
+    return OutOfMemory(Error::from_errno("map " + format_bytes(size_bytes) + " of memory", error_number).what());
   }
-  return Error::failed("cannot map " + format_bytes(size_bytes) + " of memory: this process may have only " +
-                       format_bytes(limit.rlim_cur) + " of address space; raise that by 'ulimit -v unlimited'");
+  return OutOfMemory("cannot map " + format_bytes(size_bytes) + " of memory: this process may have only " +
+                     format_bytes(limit.rlim_cur) + " of address space; raise that by 'ulimit -v unlimited'");
 }
 
 /// Rounds `size_bytes` up to whole pages, and throws if there is too little memory. Checked before allocating:

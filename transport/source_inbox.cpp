@@ -55,14 +55,17 @@ std::optional<ViewerMessage> SourceInbox::take_message() {
   return std::nullopt;
 }
 
-void SourceInbox::broadcast(std::string body) {
+std::uint64_t SourceInbox::broadcast(std::string body) {
   const auto message = std::make_shared<const std::string>(std::move(body));
   const std::scoped_lock lock(mutex_);
   ++counts_.messages_sent;
+  std::uint64_t dropped = 0;
   for (Session& session : sessions_) {
-    counts_.messages_dropped += session.outgoing.push_over_oldest(message, message->size());
+    dropped += session.outgoing.push_over_oldest(message, message->size());
     signal_eventfd(session.wake_event);
   }
+  counts_.messages_dropped += dropped;
+  return dropped;
 }
 
 SourceInbox::Counts SourceInbox::counts() const {

@@ -82,8 +82,8 @@ class SourceInbox {
   /// Of each viewer in turn, its oldest.
   [[nodiscard]] std::optional<ViewerMessage> take_message();
   /// Sends a JSON object to all viewers, at most max_message_body_bytes. A viewer that does not take its messages loses
-  /// the oldest.
-  void broadcast(std::string body);
+  /// the oldest. Returns how many were lost for this one.
+  std::uint64_t broadcast(std::string body);
   [[nodiscard]] Counts counts() const;
 
   // ---- The sessions' side; `session` identifies one ----

@@ -291,7 +291,7 @@ bool Stream::wait_for_viewer() {
 // ---- Under the mutex ----
 
 bool Stream::may_go_on() const noexcept {
-  if (stopping_ || (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames)) {
+  if (stopping_ || (options_.max_frames != 0 && frames_produced_ >= options_.max_frames)) {
     return false;
   }
   return ends_ns() == INT64_MAX || monotonic_ns() < ends_ns();
@@ -315,6 +315,9 @@ bool Stream::is_watched() const noexcept {
 bool Stream::has_room() const noexcept {
   if (epochs_.empty() || epochs_.back().pool->free_count() == 0) {
     return false;
+  }
+  if (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames) {
+    return false;  // until a slot comes back unpublished
   }
   return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
     if (options_.one_in_flight) {

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "memory/out_of_memory.hpp"
 
 namespace framewire {
 
@@ -147,6 +148,8 @@ std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uin
   return block;
 } catch (const AllocationStopped&) {
   throw;
+} catch (const OutOfMemory& error) {
+  throw OutOfMemory("memory for " + purpose + ": " + error.what());
 } catch (const Error& error) {
   throw error.with_context("memory for " + purpose);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "memory/out_of_memory.hpp"
 
 namespace framewire {
 
@@ -45,8 +46,8 @@ CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t
   const cuda::AllocationProperties properties = properties_of(*device_, shared);
   const cuda::Result result = device_->functions().cuMemCreate(&handle_, size_bytes_, &properties, 0);
   if (result == cuda::Result::out_of_memory) {
-    throw Error::failed("not enough memory on the GPU " + device_->info().name + ": " + format_bytes(size_bytes_) +
-                        " are needed, and " + room_on(*device_));
+    throw OutOfMemory("not enough memory on the GPU " + device_->info().name + ": " + format_bytes(size_bytes_) +
+                      " are needed, and " + room_on(*device_));
   }
   cuda::require(result, "cuMemCreate");
   has_handle_ = true;

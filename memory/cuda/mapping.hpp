@@ -18,7 +18,7 @@ class CudaMapping {
   /// Throws Error.
   static std::uint64_t granularity_bytes(const CudaDevice& device);
 
-  /// New memory, for reading and writing. Throws Error; is_out_of_memory() says whether that is why.
+  /// New memory, for reading and writing. Throws Error, OutOfMemory if it has no room.
   CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, Shared shared);
   /// Another process's memory, for reading. Throws Error: also if it is smaller, of another GPU, or no such memory.
   CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, const FileDescriptor& exported);

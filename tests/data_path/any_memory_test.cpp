@@ -182,7 +182,8 @@ TEST_P(CopiedMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
   start_sender(GetParam(), Delivery::latest, 300, 1, filled_at_once());
   Subscriber viewer(dialling(GetParam()), log_);
   const auto taken = take_all(viewer, host_memory());
-  EXPECT_GT(taken.size(), 0U);
+  ASSERT_FALSE(taken.empty());
+  EXPECT_EQ(taken.back(), 299U) << "whatever was skipped, the newest frame came";
   stop_sender();
   ASSERT_EQ(reports_.size(), 1U);
   EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);

@@ -98,8 +98,7 @@ TEST_P(SystemCalls, AreNotMadeForMessagesByWhoSpins) {
   } else {
     // Credits go through shared memory, and the source spins, too: nobody has to be woken. The lock is shared with the
     // session's thread, which takes it a few times a second.
-    EXPECT_LE(credits, measured.messages / 100);
-    EXPECT_LE(contended_locks, measured.messages / 100);
+    EXPECT_LE(credits + contended_locks, measured.messages / 1000);
   }
   EXPECT_EQ(measured.calls, CallCounts()) << "{number, calls} for " << measured.messages << " messages";
 }

@@ -252,6 +252,25 @@ TEST(LibraryStreams, AStreamEndsAtItsLimit) {
   EXPECT_EQ(sending.send(3, FW_CLAIM_UNWATCHED), FW_ENDED);
 }
 
+/// Slots that are claimed count for the limit, but it is reached only once they are published.
+TEST(LibraryStreams, AClaimThatComesBackIsNoFrameOfTheLimit) {
+  SendingProgram sending(OptionList{{"frames", "2"}});
+  fw_slot* const first = claim(sending);
+  fw_slot* const second = claim(sending);
+  fw_slot* slot = nullptr;
+  EXPECT_EQ(fw_stream_claim(sending.stream, FW_FOR_EVER, FW_CLAIM_UNWATCHED, &slot), FW_ERROR_ALL_HELD);
+  EXPECT_TRUE(says("option frames, 2"));
+  sending.begin(0, FW_PIXEL_GRAY8, 100, 100);  // it has not ended
+  fw_slot_unref(first);
+  EXPECT_EQ(fw_slot_publish(second, nullptr), FW_CHANGED);
+  EXPECT_EQ(fw_stream_claim(sending.stream, FW_FOR_EVER, FW_CLAIM_UNWATCHED, &slot), FW_OK) << fw_message();
+  EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK);
+  fw_slot_unref(slot);
+  fw_slot_unref(second);
+  EXPECT_EQ(sending.send(3, FW_CLAIM_UNWATCHED), FW_OK);
+  EXPECT_EQ(sending.send(4, FW_CLAIM_UNWATCHED), FW_ENDED);
+}
+
 TEST(LibraryStreams, ManyThreadsPublishEveryFrame) {
   SendingProgram sending(every, 4);
   ReceivingProgram receiving(sending);
