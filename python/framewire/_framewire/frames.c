@@ -74,13 +74,17 @@ static PyObject* publish(struct picture* picture, const fw_frame_info* info, boo
   if (memory == NULL) {
     return NULL;
   }
+  shared_memory_ref(memory);  // another thread may release the slot meanwhile
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_slot_publish(memory->handle, info);
   Py_END_ALLOW_THREADS if (result < 0) {
-    return raise_result(result);
+    raise_result(result);
+    shared_memory_unref(memory);
+    return NULL;
   }
   picture->is_published = true;
   atomic_store(&memory->read_only, true);
+  shared_memory_unref(memory);
   if (!keep) {
     picture_release(picture);
   }
