@@ -105,11 +105,9 @@ static bool set_number(fw_event* event, const struct number_field* field, PyObje
   } else if (field->kind == KIND_U8) {
     *(uint8_t*)place = PyObject_IsTrue(value) > 0;
   } else {
-    const unsigned long number = PyLong_AsUnsignedLong(value);
-    if (number > UINT32_MAX && !PyErr_Occurred()) {
-      PyErr_Format(PyExc_OverflowError, "%s is a number of 32 bits; it is %R", field->name, value);
-    }
-    *(uint32_t*)place = (uint32_t)number;
+    struct number number = {.name = field->name, .most = UINT32_MAX};
+    number_converter(value, &number);
+    *(uint32_t*)place = (uint32_t)number.value;
   }
   return !PyErr_Occurred();
 }
