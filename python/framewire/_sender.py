@@ -88,7 +88,7 @@ class Stream(_framewire.Stream, Endpoint):
 class Sender(_framewire.Sender):
     """One port, or one dialled viewer, and the streams that it offers:
 
-        with framewire.Sender(listen="*:5290") as sender:
+        with framewire.Sender(listen="*:5290") as sender:  # all addresses, which needs a key
             left = sender.add_stream("left", (1920, 1080))
             right = sender.add_stream("right", (1920, 1080))
             sender.start()
@@ -120,7 +120,8 @@ class Sender(_framewire.Sender):
         self._is_started = True
 
     def drain(self, timeout: float | None = None) -> bool:
-        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers at once.
+        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers, which takes
+        up to a second.
 
         False: the timeout has passed, and the viewers that were left were cut. The sender can then only be closed.
         """
