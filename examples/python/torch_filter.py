@@ -29,11 +29,12 @@ def main():
         stream = sender.add_stream("inverted")
         sender.start()
         print(f"listening on port {sender.port}", flush=True)
-        epoch = 0
+        format = None
         for frame in receiver:
             with frame:
-                if frame.epoch != epoch:  # of the first frame, and when the format changes
-                    epoch = frame.epoch
+                # Not its epoch: that begins at 1 again when the sender is started again, also with another size.
+                if format != (frame.width, frame.height, frame.pixel_format):
+                    format = frame.width, frame.height, frame.pixel_format
                     stream.begin((frame.width, frame.height), frame.pixel_format)
                 slot = stream.claim(timeout=0)
                 if slot is None:  # nobody watches, or the viewer is slow

@@ -1,5 +1,6 @@
 """Closes what is open when Python ends: the library's threads then end before the process does."""
 import atexit
+import contextlib
 import typing
 import weakref
 
@@ -17,5 +18,6 @@ def close_at_exit(what: Closable) -> None:
 
 @atexit.register
 def _close_all() -> None:
-    for what in list(_open):
-        what.close()
+    with contextlib.ExitStack() as stack:  # which also calls the others if one raises
+        for what in list(_open):
+            stack.callback(what.close)

@@ -5,6 +5,7 @@ import asyncio
 import collections
 import dataclasses
 import json
+import os
 import typing
 from collections.abc import AsyncIterator, Callable
 
@@ -66,7 +67,8 @@ class Event:
 class Endpoint:
     """The part of Receiver and Stream that is written in Python."""
     _waiting: set[asyncio.Future[None]]
-    _loop: asyncio.AbstractEventLoop
+    _loop: asyncio.AbstractEventLoop  # of the coroutines that wait
+    _descriptor: int | None = None  # that it reads
     _kept_events: collections.deque[Event]
     # Whether next_event() may be called although the program does not: to a stream's viewers it says that the program
     # takes input.
@@ -74,7 +76,7 @@ class Endpoint:
 
     def __init__(self, takes_events: bool) -> None:
         self._waiting = set()
-        self._kept_events = collections.deque(maxlen=_MOST_KEPT_EVENTS)
+        self._kept_events = collections.deque()
         self._takes_events = takes_events
 
     # Of the classes in C.
@@ -125,42 +127,68 @@ class Endpoint:
     def _keep_events(self) -> bool:
         """Takes events out of the library, in which they would keep the descriptor readable. True: there were some."""
         is_new = False
-        while self._takes_events and (fields := self._take_event()) is not None:
-            self._kept_events.append(Event(**fields))
+        while self._takes_events and self._has_room() and (fields := self._take_event()) is not None:
+            self._keep(Event(**fields))
             is_new = True
         if is_new:
             self._resume()
         return is_new
 
+    def _has_room(self) -> bool:
+        """For one more event. False: others wait in the library, which never drops a release and counts its drops."""
+        return len(self._kept_events) < _MOST_KEPT_EVENTS
+
+    def _keep(self, event: Event) -> None:
+        self._kept_events.append(event)
+
     async def _until_readable(self) -> None:
         loop = asyncio.get_running_loop()
-        if not self._waiting:
-            self._loop = loop
-            loop.add_reader(self.fileno(), self._resume)
-        elif self._loop is not loop:
+        if self._waiting and self._loop is not loop:
             raise StateError("coroutines of two event loops wait for the same object")
+        if not self._waiting:
+            self._begin_reading(loop)
         future = loop.create_future()
         self._waiting.add(future)
         try:
+            self.fileno()  # raises if another thread has closed it meanwhile, which does not know of this wait
             await future
         finally:
             self._waiting.discard(future)
             if not self._waiting:
                 self._stop_reading()
 
+    def _begin_reading(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Registers a duplicate of the descriptor: any thread may close the library's one, also while no loop runs."""
+        try:
+            descriptor = os.dup(self.fileno())
+        except OSError:
+            self.fileno()  # raises if it was closed
+            raise
+        try:
+            loop.add_reader(descriptor, self._resume)
+        except BaseException:
+            os.close(descriptor)
+            self.fileno()
+            raise
+        self._loop = loop
+        self._descriptor = descriptor
+
+    def _stop_reading(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            self._loop.remove_reader(descriptor)
+            os.close(descriptor)
+
     def _resume(self) -> None:
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
 
-    def _stop_reading(self) -> None:
-        try:
-            self._loop.remove_reader(self.fileno())
-        except StateError:
-            pass  # closed: _before_close() has done so
-
-    def _before_close(self) -> None:
-        """Lets coroutines that wait find out, while the descriptor is still open."""
+    def _end_waits(self) -> None:
+        """Any thread calls it after the end: lets coroutines that wait find out."""
         if self._waiting:
-            self._stop_reading()
-            self._resume()
+            try:
+                self._loop.call_soon_threadsafe(self._resume)
+            except RuntimeError:  # the loop was closed: nobody waits any more
+                self._waiting.clear()
+                self._stop_reading()

@@ -11,6 +11,7 @@ from framewire._closing import close_at_exit
 from framewire._events import Endpoint, Event
 from framewire._framewire import EndOfStream, Frame
 from framewire._options import Option, option_pairs
+from framewire._records import ReceiverCounts
 
 
 class Receiver(_framewire.Receiver, Endpoint):
@@ -27,13 +28,14 @@ class Receiver(_framewire.Receiver, Endpoint):
         rdma_address, no_relaxed_ordering, delivery, retry, spin; and reconnect (True) and read ("thread" or "caller").
         """
         Endpoint.__init__(self, takes_events=True)
+        self._messages_dropped = 0
         super().__init__(source, option_pairs(options))
         close_at_exit(self)
 
     def close(self) -> None:
         """Ends the session. Frames that are held stay valid and unchanged."""
-        self._before_close()
         super().close()
+        self._end_waits()
 
     def __enter__(self) -> Receiver:
         return self
@@ -61,6 +63,20 @@ class Receiver(_framewire.Receiver, Endpoint):
                 return
             yield frame
             del frame  # else it would be held while the next one is awaited
+
+    def counts(self) -> ReceiverCounts:
+        """ReceiverCounts."""
+        counts = super().counts()
+        return counts._replace(messages_dropped=counts.messages_dropped + self._messages_dropped)
+
+    def _has_room(self) -> bool:
+        return True
+
+    def _keep(self, event: Event) -> None:
+        """A receiver's events are messages and states. The newest are kept, as in the library."""
+        if not super()._has_room():
+            self._messages_dropped += self._kept_events.popleft().type == "message"
+        super()._keep(event)
 
     def send_event(self, event: Event) -> bool:
         """Sends input to the stream's source, as a viewer does. False: there is no session.

@@ -1,9 +1,11 @@
 """Senders and their streams."""
 from __future__ import annotations
 
+import asyncio
 import fractions
 import threading
 import typing
+import weakref
 from collections.abc import AsyncIterator
 
 from framewire import _framewire
@@ -33,6 +35,7 @@ class Stream(_framewire.Stream, Endpoint):
         super().__init__(sender, name, option_pairs(options))
         self.sender = sender
         self._owns_sender = owns_sender
+        sender._streams.add(self)
 
     def begin(self, size: Size, format: str = "rgba", *, frame_rate: Rate = None, kept_slots: int = _KEPT_SLOTS,
               **details: typing.Any) -> int:
@@ -47,7 +50,6 @@ class Stream(_framewire.Stream, Endpoint):
 
     def close(self) -> None:
         """Ends the sender of send() at once. A stream of add_stream() ends with its Sender."""
-        self._before_close()
         if self._owns_sender:
             self.sender.close()
 
@@ -56,15 +58,16 @@ class Stream(_framewire.Stream, Endpoint):
 
     def __exit__(self, exception_type: type[BaseException] | None, *exception: object) -> None:
         """If no exception ends the block, waits up to 5 s until every viewer has got its last frame."""
-        self._before_close()
         if self._owns_sender:
             self.sender.__exit__(exception_type, *exception)
 
     async def __aenter__(self) -> Stream:
         return self
 
-    async def __aexit__(self, *exception: object) -> None:
-        self.close()
+    async def __aexit__(self, exception_type: type[BaseException] | None, *exception: object) -> None:
+        """As the end of `with`; the event loop goes on meanwhile."""
+        if self._owns_sender:
+            await self.sender.__aexit__(exception_type, *exception)
 
     async def claim_async(self) -> Slot | None:
         """A slot to fill, for asyncio. None: wake() was called. Raises as claim()."""
@@ -85,7 +88,7 @@ class Stream(_framewire.Stream, Endpoint):
 class Sender(_framewire.Sender):
     """One port, or one dialled viewer, and the streams that it offers:
 
-        with framewire.Sender(listen="*:5290") as sender:
+        with framewire.Sender(listen="*:5290") as sender:  # all addresses, which needs a key
             left = sender.add_stream("left", (1920, 1080))
             right = sender.add_stream("right", (1920, 1080))
             sender.start()
@@ -95,6 +98,7 @@ class Sender(_framewire.Sender):
         """Options are those of framewire send, with underscores: listen, to, transport, key, insecure, encrypt,
         timeout, tos, rdma_address."""
         super().__init__(option_pairs(options))
+        self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._is_started = False
         close_at_exit(self)
 
@@ -116,7 +120,8 @@ class Sender(_framewire.Sender):
         self._is_started = True
 
     def drain(self, timeout: float | None = None) -> bool:
-        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers at once.
+        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers, which takes
+        up to a second.
 
         False: the timeout has passed, and the viewers that were left were cut. The sender can then only be closed.
         """
@@ -139,6 +144,21 @@ class Sender(_framewire.Sender):
         except BaseException as error:
             result.append(error)
 
+    async def drain_async(self, timeout: float | None = None) -> bool:
+        """As drain(), for asyncio: on a thread, so that the event loop goes on. If it is cancelled, the viewers are cut
+        at once."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(None, self._drain, timeout)
+        except asyncio.CancelledError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the sender and its streams at once."""
+        super().close()
+        for stream in list(self._streams):
+            stream._end_waits()
+
     def __enter__(self) -> Sender:
         return self
 
@@ -147,6 +167,17 @@ class Sender(_framewire.Sender):
         try:
             if exception_type is None and self._is_started and not self.closed:
                 self.drain(_DRAIN_S)
+        finally:
+            self.close()
+
+    async def __aenter__(self) -> Sender:
+        return self
+
+    async def __aexit__(self, exception_type: type[BaseException] | None, *exception: object) -> None:
+        """As the end of `with`; the event loop goes on meanwhile."""
+        try:
+            if exception_type is None and self._is_started and not self.closed:
+                await self.drain_async(_DRAIN_S)
         finally:
             self.close()
 

@@ -1,5 +1,7 @@
 """asyncio: frames, slots and events in one event loop, without a thread."""
 import asyncio
+import gc
+import os
 import threading
 import time
 import unittest
@@ -88,16 +90,113 @@ class Asyncio(Streams):
             return event.message
         self.assertEqual(run(exchange()), {"n": 1})
 
-    def test_close_ends_waits(self):
-        receiver = self.receive(self.send((8, 8)))
+    async def waiting(self, endpoint, wait):
+        """A task that waits for the descriptor."""
+        task = asyncio.create_task(wait())
+        while not endpoint._waiting:
+            await asyncio.sleep(0)
+        return task
 
-        async def wait():
-            task = asyncio.create_task(receiver.acquire_async())
-            await asyncio.sleep(0.1)
-            receiver.close()
+    def assert_close_ends(self, endpoint, wait, close, by_thread):
+        async def end():
+            asyncio.get_running_loop().set_debug(True)  # which finds calls from a wrong thread
+            task = await self.waiting(endpoint, wait)
+            if by_thread:
+                thread = threading.Thread(target=close)
+                self.addCleanup(thread.join)
+                thread.start()
+            else:
+                close()
             with self.assertRaises(framewire.StateError):
                 await task
-        run(wait())
+        run(end())
+
+    def test_close_ends_waits_for_frames(self):
+        for by_thread in (False, True):
+            receiver = self.receive(self.send((8, 8)))
+            self.assert_close_ends(receiver, receiver.acquire_async, receiver.close, by_thread)
+
+    def test_close_ends_waits_for_slots(self):
+        for by_thread in (False, True):
+            stream = self.send((8, 8))
+            self.assert_close_ends(stream, stream.claim_async, stream.close, by_thread)
+
+    def test_the_end_of_a_sender_ends_waits_of_its_streams(self):
+        for by_thread in (False, True):
+            sender = framewire.Sender(listen="127.0.0.1:0")
+            stream = sender.add_stream("left", (8, 8))
+            sender.start()
+            self.assert_close_ends(stream, stream.claim_async, sender.close, by_thread)
+
+    def test_close_while_the_loop_does_not_run(self):
+        receiver = self.receive(self.send((8, 8)))
+        loop = asyncio.new_event_loop()
+        task = loop.run_until_complete(self.waiting(receiver, receiver.acquire_async))
+        receiver.close()
+        with self.assertRaises(framewire.StateError):
+            loop.run_until_complete(asyncio.wait_for(task, DEADLINE_S))
+        loop.close()
+
+    def test_close_after_the_loop(self):
+        before = len(os.listdir("/proc/self/fd"))
+        stream = self.send((8, 8))
+        loop = asyncio.new_event_loop()
+        task = loop.run_until_complete(self.waiting(stream, stream.claim_async))
+        task._log_destroy_pending = False
+        loop.close()
+        stream.close()
+        del task, loop
+        gc.collect()
+        self.wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before, "descriptors to be closed")
+
+    def test_the_end_of_a_block_delivers_the_last_frame(self):
+        async def send_one():
+            turns = []
+
+            async def take():
+                return [frame.tag async for frame in receiver]  # ends, because the sender says that it was the last
+
+            async def count():
+                while True:
+                    turns.append(await asyncio.sleep(0))
+            async with framewire.send("test", (8, 8), listen="127.0.0.1:0", delivery="every") as stream:
+                receiver = self.receive(stream, delivery="every")
+                (await stream.claim_async()).publish(tag=77)
+                taking, counting = asyncio.create_task(take()), asyncio.create_task(count())
+            counting.cancel()
+            self.assertTrue(stream.sender.closed)
+            self.assertGreater(len(turns), 1)
+            return await taking
+        self.assertEqual(run(send_one()), [77])
+
+    def test_an_exception_ends_a_block_at_once(self):
+        async def fail():
+            async with framewire.Sender(listen="127.0.0.1:0") as sender:
+                stream = sender.add_stream("test", (8, 8), delivery="every")
+                sender.start()
+                receiver = framewire.receive(f"127.0.0.1:{sender.port}/test", delivery="every")
+                self.addCleanup(receiver.close)
+                (await stream.claim_async()).publish()  # which the receiver never takes
+                sender._drain = lambda _: self.fail("it waits")
+                raise ZeroDivisionError
+        self.assertRaises(ZeroDivisionError, run, fail())
+
+    def test_draining_can_be_cancelled(self):
+        stream, receiver = self.pair((8, 8))
+        stream.claim(timeout=DEADLINE_S).publish()
+        frame = receiver.acquire(timeout=DEADLINE_S)
+        stream.claim(timeout=DEADLINE_S).publish()  # which the receiver never takes
+
+        async def drain():
+            task = asyncio.create_task(stream.sender.drain_async())
+            await asyncio.sleep(0.05)
+            self.assertFalse(task.done())
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+        run(drain())
+        self.assertTrue(stream.sender.closed)
+        frame.release()
 
     def assert_wake_ends(self, endpoint, begin):
         """begin() waits; a wake() from another thread ends it with None, and leaves nothing behind."""
@@ -135,6 +234,36 @@ class Asyncio(Streams):
         for number in range(2):
             stream.claim(timeout=DEADLINE_S).publish()
             self.assertEqual(run(receiver.acquire_async()).sequence, number)
+
+
+class KeptEvents(Streams):
+    """What coroutines that wait for frames and slots do with events that nobody takes."""
+    COUNT = 1000
+
+    def kept(self, endpoint, fields):
+        """The numbers of the events that are left when a coroutine has waited while all of these came."""
+        waiting = iter(fields)
+        endpoint._take_event = lambda: next(waiting, None)
+
+        async def wait():
+            task = asyncio.create_task(endpoint._until(lambda: None))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            task.cancel()
+        run(wait())
+        return [event.usage for event in iter(endpoint.next_event, None)]
+
+    def test_a_stream_drops_none(self):
+        stream = self.send((8, 8))
+        stream.next_event()
+        keys = [{"type": "key", "usage": number, "pressed": True} for number in range(self.COUNT)]
+        self.assertEqual(self.kept(stream, keys), list(range(self.COUNT)))
+
+    def test_a_receiver_keeps_the_newest_and_counts_the_others(self):
+        receiver = self.receive(self.send((8, 8)))
+        messages = [{"type": "message", "usage": number, "text": "{}"} for number in range(self.COUNT)]
+        self.assertEqual(self.kept(receiver, messages), list(range(self.COUNT - 256, self.COUNT)))
+        self.assertEqual(receiver.counts().messages_dropped, self.COUNT - 256)
 
 
 if __name__ == "__main__":

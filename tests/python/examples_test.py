@@ -2,13 +2,14 @@
 import os
 import re
 import struct
+import subprocess
 import threading
 import unittest
 
 import framewire
 import numpy
 
-from streams import DEADLINE_S, REPOSITORY, Streams
+from streams import BIN, DEADLINE_S, REPOSITORY, Streams
 
 EXAMPLES = REPOSITORY / "examples" / "python"
 
@@ -57,6 +58,30 @@ class Examples(Streams):
         with framewire.receive(f"127.0.0.1:{port}/inverted") as receiver:
             frame = receiver.acquire(timeout=DEADLINE_S)
             numpy.testing.assert_array_equal(frame.numpy(), numpy.full((48, 64, 4), (245, 245, 245, 10)))
+
+    def pattern(self, size, port=0):
+        """framewire-send with a pattern of this size, and its port."""
+        sender = subprocess.Popen([BIN / "framewire-send", "pattern", "--size", size, "--pix-fmt", "rgba", "--listen",
+                                   f"127.0.0.1:{port}"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(sender.stderr.close)
+        self.addCleanup(sender.wait)
+        self.addCleanup(sender.kill)
+        line = next(line for line in sender.stderr if line.startswith("listening on"))
+        return sender, int(re.search(r":(\d+)", line).group(1))
+
+    def test_torch_goes_on_with_another_size_when_the_sender_is_started_again(self):
+        sender, port = self.pattern("64x48")
+        process = self.example("torch_filter.py", f"127.0.0.1:{port}", "--listen", "127.0.0.1:0")
+        filtered = int(re.search(r"port (\d+)", process.stdout.readline()).group(1))
+        with framewire.receive(f"127.0.0.1:{filtered}/inverted") as receiver:
+            self.assertEqual(receiver.acquire(timeout=DEADLINE_S).numpy().shape, (48, 64, 4))
+            sender.kill()
+            sender.wait()
+            self.pattern("32x16", port)
+            shape = None
+            while shape != (16, 32, 4):
+                with receiver.acquire(timeout=DEADLINE_S) as frame:
+                    shape = frame.numpy().shape
 
     def test_latencies_are_plotted(self):
         png = self.folder / "latency.png"

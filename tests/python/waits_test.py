@@ -237,7 +237,63 @@ class Wrong(Streams):
         self.assertRaisesRegex(framewire.StateError, "closed", lambda: sender.port)
 
 
+    def test_numbers_are_not_cut(self):
+        stream = self.send((8, 8))
+        cases = [
+            (lambda: stream.begin((2**32 + 8, 8)), "width.* 0 to 4294967295; it is 4294967304"),
+            (lambda: stream.begin((8, -1)), "height.*it is -1"),
+            (lambda: stream.begin(2**64, "bytes"), "width.*it is 18446744073709551616"),
+            (lambda: stream.begin((8, 8), kept_slots=2**32), "kept_slots.*it is 4294967296"),
+            (lambda: stream.begin((8, 8), frame_rate=(2**33, 1)), "frame_rate.*it is 8589934592"),
+            (lambda: stream.begin((8, 8), sample_aspect=(1, 2**32 + 1)), "sample_aspect.*it is 4294967297"),
+            (lambda: stream.begin((8, 8), alpha_mode=-1), "alpha_mode.* 0 to 2147483647; it is -1"),
+            (lambda: stream.begin((8, 8), field_order=2**32), "field_order.*it is 4294967296"),
+        ]
+        for begin, words in cases:
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                begin()
+        self.assertRaises(TypeError, stream.begin, (8.0, 8))
+        slot = stream.claim(timeout=0, unwatched=True)
+        self.assertEqual((slot.width, slot.height, slot.epoch), (8, 8, 1))
+        for name in ("tag", "size_bytes", "pts_ns", "begun_ns"):
+            for value in (2**64, -2**64):
+                with self.subTest(name=name, value=value), self.assertRaisesRegex(ValueError, f"{name}.*it is {value}"):
+                    slot.publish(**{name: value})
+        with self.assertRaisesRegex(framewire.ArgumentError, "size_bytes"):  # which the library refuses
+            slot.publish(size_bytes=9)
+        self.assertTrue(slot.publish(tag=2**64 - 1, keep=True))
+
+    def test_numbers_of_events_are_not_cut(self):
+        receiver = self.receive(self.send((8, 8)))
+        for value in (2**32, -1):
+            with self.assertRaisesRegex(ValueError, f"usage.*it is {value}"):
+                receiver.send_event(framewire.Event("key", usage=value))
+
+    def test_the_end_of_a_block_takes_three_arguments(self):
+        slot = self.send((8, 8)).claim(timeout=0, unwatched=True)
+        self.assertRaises(TypeError, slot.__exit__)
+        self.assertFalse(slot.released)
+        slot.__exit__(None, None, None)
+        self.assertTrue(slot.released)
+
+
 class AtTheEnd(Streams):
+    def test_what_cannot_be_closed_leaves_nothing_else_open(self):
+        code = """
+import framewire
+
+class One(framewire.Receiver):
+    def close(self):
+        super().close()
+        print("closed")
+        raise OSError("no")
+
+receivers = [One("127.0.0.1:1") for _ in range(3)]
+"""
+        output = self.assert_ends_well(self.python(code))
+        self.assertEqual(output.count("closed"), 3, output)
+        self.assertIn("OSError: no", output)
+
     def test_a_program_may_end_with_all_open(self):
         code = """
 import framewire, sys

@@ -32,6 +32,19 @@ PyObject* none_for(fw_result result, PyObject* woken);
 // A converter for "O&": seconds as a number, or None for ever, to int64_t nanoseconds.
 int timeout_converter(PyObject* object, void* output);
 
+// ---- numbers.c ----
+
+struct number {
+  const char* name;
+  int64_t least;
+  uint64_t most;
+  uint64_t value;  // of a negative one its 64 bits
+  bool is_given;
+};
+
+// A converter for "O&", to a struct number whose name and range are set. ValueError: it is out of the range.
+int number_converter(PyObject* object, void* output);
+
 // ---- memory.c ----
 
 enum memory_kind { MEMORY_FRAME, MEMORY_SLOT, MEMORY_COPY };

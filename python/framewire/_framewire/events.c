@@ -72,17 +72,19 @@ static const char* name_of_type(int32_t type) {
 }
 
 PyObject* event_to_dictionary(const fw_event* event) {
-  PyObject* dictionary = PyDict_New();
+  // First: other objects may run the collector, and in it a program that takes the next event, which ends this text.
+  const char* bytes = event->text == NULL ? "" : event->text;
+  PyObject* text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), "replace");
+  PyObject* dictionary = text == NULL ? NULL : PyDict_New();
   if (dictionary == NULL) {
+    Py_XDECREF(text);
     return NULL;
   }
-  const char* text = event->text == NULL ? "" : event->text;
   const float* axes = event->axes;
   bool is_whole =
-      set(dictionary, "type", PyUnicode_FromString(name_of_type(event->type))) &&
+      set(dictionary, "text", text) && set(dictionary, "type", PyUnicode_FromString(name_of_type(event->type))) &&
       set(dictionary, "state", PyUnicode_FromString(event->type == FW_EVENT_STATE ? state_name(event->state) : "")) &&
       set(dictionary, "viewer_number", PyLong_FromUnsignedLongLong(event->viewer_number)) &&
-      set(dictionary, "text", PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")) &&
       set(dictionary, "viewer", PyUnicode_FromString(event->viewer)) &&
       set(dictionary, "epoch", PyLong_FromUnsignedLong(event->epoch)) &&
       set(dictionary, "time_ns", PyLong_FromLongLong(event->time_ns)) &&
@@ -103,11 +105,9 @@ static bool set_number(fw_event* event, const struct number_field* field, PyObje
   } else if (field->kind == KIND_U8) {
     *(uint8_t*)place = PyObject_IsTrue(value) > 0;
   } else {
-    const unsigned long number = PyLong_AsUnsignedLong(value);
-    if (number > UINT32_MAX && !PyErr_Occurred()) {
-      PyErr_Format(PyExc_OverflowError, "%s is a number of 32 bits; it is %R", field->name, value);
-    }
-    *(uint32_t*)place = (uint32_t)number;
+    struct number number = {.name = field->name, .most = UINT32_MAX};
+    number_converter(value, &number);
+    *(uint32_t*)place = (uint32_t)number.value;
   }
   return !PyErr_Occurred();
 }

@@ -74,13 +74,17 @@ static PyObject* publish(struct picture* picture, const fw_frame_info* info, boo
   if (memory == NULL) {
     return NULL;
   }
+  shared_memory_ref(memory);  // another thread may release the slot meanwhile
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_slot_publish(memory->handle, info);
   Py_END_ALLOW_THREADS if (result < 0) {
-    return raise_result(result);
+    raise_result(result);
+    shared_memory_unref(memory);
+    return NULL;
   }
   picture->is_published = true;
   atomic_store(&memory->read_only, true);
+  shared_memory_unref(memory);
   if (!keep) {
     picture_release(picture);
   }
@@ -90,25 +94,31 @@ static PyObject* publish(struct picture* picture, const fw_frame_info* info, boo
 static PyObject* slot_publish(PyObject* self, PyObject* arguments, PyObject* keywords) {
   static char* names[] = {"pts_ns", "tag", "begun_ns", "size_bytes", "keep", NULL};
   fw_frame_info info = {.struct_size = sizeof info};
-  long long pts_ns = 0;
-  unsigned long long tag = 0;
-  long long begun_ns = 0;
-  unsigned long long size_bytes = 0;
+  struct number pts_ns = {.name = "pts_ns", .least = INT64_MIN, .most = INT64_MAX};
+  struct number tag = {.name = "tag", .most = UINT64_MAX};
+  struct number begun_ns = {.name = "begun_ns", .least = INT64_MIN, .most = INT64_MAX};
+  struct number size_bytes = {.name = "size_bytes", .most = UINT64_MAX};
   int keep = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$LKLKp", names, &pts_ns, &tag, &begun_ns, &size_bytes,
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O&O&O&O&p", names, number_converter, &pts_ns,
+                                   number_converter, &tag, number_converter, &begun_ns, number_converter, &size_bytes,
                                    &keep)) {
     return NULL;
   }
-  info.pts_ns = pts_ns;
-  info.tag = tag;
-  info.begun_ns = begun_ns;
-  info.size_bytes = size_bytes;
+  info.pts_ns = (int64_t)pts_ns.value;
+  info.tag = tag.value;
+  info.begun_ns = (int64_t)begun_ns.value;
+  info.size_bytes = size_bytes.value;
   return publish(picture_of(self), &info, keep != 0);
 }
 
 // Publishes, unless an exception ends the block or it was published or released inside.
 static PyObject* slot_exit(PyObject* self, PyObject* arguments) {
-  PyObject* exception = PyTuple_GetItem(arguments, 0);
+  PyObject* exception = NULL;
+  PyObject* value = NULL;
+  PyObject* traceback = NULL;
+  if (!PyArg_UnpackTuple(arguments, "__exit__", 3, 3, &exception, &value, &traceback)) {
+    return NULL;
+  }
   struct picture* picture = picture_of(self);
   if (exception == Py_None && picture->memory != NULL && !picture->is_published) {
     PyObject* result = publish(picture, NULL, false);

@@ -49,12 +49,7 @@ PyObject* picture_enter(PyObject* self, PyObject* unused) {
   return Py_NewRef(self);
 }
 
-// A new reference of the tuple of planes.
-static PyObject* planes_of(struct picture* picture) {
-  struct shared_memory* memory = picture_memory(picture);
-  if (memory == NULL || picture->planes != NULL) {
-    return memory == NULL ? NULL : Py_NewRef(picture->planes);
-  }
+static PyObject* make_planes(const struct picture* picture, struct shared_memory* memory) {
   const uint32_t count = picture->view.plane_count;
   PyObject* planes = PyTuple_New((Py_ssize_t)count);
   for (uint32_t i = 0; planes != NULL && i < count; ++i) {
@@ -64,7 +59,27 @@ static PyObject* planes_of(struct picture* picture) {
       Py_CLEAR(planes);
     }
   }
-  picture->planes = Py_XNewRef(planes);
+  return planes;
+}
+
+// A new reference of the tuple of planes. Other threads run while a plane is copied: they may release the picture, or
+// make its planes, too.
+static PyObject* planes_of(struct picture* picture) {
+  struct shared_memory* memory = picture_memory(picture);
+  if (memory == NULL || picture->planes != NULL) {
+    return memory == NULL ? NULL : Py_NewRef(picture->planes);
+  }
+  shared_memory_ref(memory);
+  PyObject* planes = make_planes(picture, memory);
+  if (planes != NULL && picture_memory(picture) == NULL) {
+    Py_CLEAR(planes);
+  } else if (planes != NULL && picture->planes != NULL) {
+    Py_DECREF(planes);
+    planes = Py_NewRef(picture->planes);
+  } else {
+    picture->planes = Py_XNewRef(planes);
+  }
+  shared_memory_unref(memory);
   return planes;
 }
 
@@ -167,7 +182,8 @@ PyGetSetDef picture_attributes[] = {
     {"height", get_u32, NULL, "In pixels.", FIELD(height)},
     {"size_bytes", get_u64, NULL, "All bytes, with padding.", FIELD(size_bytes)},
     {"sequence", get_u64, NULL, "The number of the frame in its stream, from 0.", FIELD(sequence)},
-    {"epoch", get_u32, NULL, "Counts the formats of the stream, from 1.", FIELD(epoch)},
+    {"epoch", get_u32, NULL, "Counts the formats of a session, from 1: a sender that is started again begins anew.",
+     FIELD(epoch)},
     {"tag", get_u64, NULL, "The number that the sender gave it.", FIELD(tag)},
     {"pts_ns", get_i64, NULL, "Presentation time from the start of the stream, in nanoseconds.", FIELD(pts_ns)},
     {"begun_ns", get_i64, NULL, "When the sender began it, by the sender's clock.", FIELD(begun_ns)},

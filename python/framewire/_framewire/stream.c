@@ -51,59 +51,90 @@ static void stream_dealloc(PyObject* self) {
   free_object(self);
 }
 
-static bool format_from(fw_format* format, PyObject* arguments, PyObject* keywords, unsigned* kept_slots) {
-  static char* names[] = {"pixel_format",    "width",
-                          "height",          "kept_slots",
-                          "frame_rate",      "sample_aspect",
-                          "colour_matrix",   "colour_range",
-                          "colour_transfer", "colour_primaries",
-                          "chroma_location", "alpha_mode",
-                          "field_order",     NULL};
-  const char* name = NULL;
-  unsigned width = 0;
-  unsigned height = 0;
-  unsigned rate[2] = {0, 1};
-  unsigned aspect[2] = {1, 1};
-  int codes[7] = {-1, -1, -1, -1, -1, -1, -1};
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "sII|$I(II)(II)iiiiiii", names, &name, &width, &height,
-                                   kept_slots, &rate[0], &rate[1], &aspect[0], &aspect[1], &codes[0], &codes[1],
-                                   &codes[2], &codes[3], &codes[4], &codes[5], &codes[6])) {
-    return false;
+enum { CODES = 7 };
+
+// What stream_begin() is given.
+struct format_arguments {
+  const char* pixel_format;
+  struct number width;
+  struct number height;
+  struct number kept_slots;
+  struct number frame_rate[2];
+  struct number sample_aspect[2];
+  struct number codes[CODES];
+};
+
+static char* format_names[] = {"pixel_format",    "width",
+                               "height",          "kept_slots",
+                               "frame_rate",      "sample_aspect",
+                               "colour_matrix",   "colour_range",
+                               "colour_transfer", "colour_primaries",
+                               "chroma_location", "alpha_mode",
+                               "field_order",     NULL};
+static const size_t first_code = 6;  // of the names
+
+static struct number number_of_32_bits(const char* name, uint32_t value) {
+  return (struct number){.name = name, .most = UINT32_MAX, .value = value};
+}
+
+static bool parse_format(struct format_arguments* format, PyObject* arguments, PyObject* keywords) {
+  struct number* rate = format->frame_rate;
+  struct number* aspect = format->sample_aspect;
+  struct number* codes = format->codes;
+  format->width = number_of_32_bits("width", 0);
+  format->height = number_of_32_bits("height", 0);
+  format->kept_slots = number_of_32_bits("kept_slots", 0);
+  rate[0] = number_of_32_bits("frame_rate", 0);
+  rate[1] = number_of_32_bits("frame_rate", 1);
+  aspect[0] = aspect[1] = number_of_32_bits("sample_aspect", 1);
+  for (size_t i = 0; i < CODES; ++i) {
+    codes[i] = (struct number){.name = format_names[first_code + i], .most = INT32_MAX};
   }
-  int32_t number = 0;
-  fw_result result = fw_pixel_format_from_name(name, &number);
+  return PyArg_ParseTupleAndKeywords(arguments, keywords, "sO&O&|$O&(O&O&)(O&O&)O&O&O&O&O&O&O&", format_names,
+                                     &format->pixel_format, number_converter, &format->width, number_converter,
+                                     &format->height, number_converter, &format->kept_slots, number_converter, &rate[0],
+                                     number_converter, &rate[1], number_converter, &aspect[0], number_converter,
+                                     &aspect[1], number_converter, &codes[0], number_converter, &codes[1],
+                                     number_converter, &codes[2], number_converter, &codes[3], number_converter,
+                                     &codes[4], number_converter, &codes[5], number_converter, &codes[6]) != 0;
+}
+
+static bool format_from(fw_format* format, const struct format_arguments* given) {
+  int32_t pixel_format = 0;
+  fw_result result = fw_pixel_format_from_name(given->pixel_format, &pixel_format);
   if (result == FW_OK) {
-    result = fw_format_init(format, sizeof *format, number, width, height);
+    result = fw_format_init(format, sizeof *format, pixel_format, (uint32_t)given->width.value,
+                            (uint32_t)given->height.value);
   }
   if (result != FW_OK) {
     raise_result(result);
     return false;
   }
-  int32_t* const fields[] = {&format->colour_matrix,    &format->colour_range,    &format->colour_transfer,
-                             &format->colour_primaries, &format->chroma_location, &format->alpha_mode,
-                             &format->field_order};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
-    if (codes[i] >= 0) {
-      *fields[i] = codes[i];
+  int32_t* const fields[CODES] = {&format->colour_matrix,    &format->colour_range,    &format->colour_transfer,
+                                  &format->colour_primaries, &format->chroma_location, &format->alpha_mode,
+                                  &format->field_order};
+  for (size_t i = 0; i < CODES; ++i) {
+    if (given->codes[i].is_given) {
+      *fields[i] = (int32_t)given->codes[i].value;
     }
   }
   for (int i = 0; i < 2; ++i) {
-    format->frame_rate[i] = rate[i];
-    format->sample_aspect[i] = aspect[i];
+    format->frame_rate[i] = (uint32_t)given->frame_rate[i].value;
+    format->sample_aspect[i] = (uint32_t)given->sample_aspect[i].value;
   }
   return true;
 }
 
 static PyObject* stream_begin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  struct format_arguments given;
   fw_format format = {.struct_size = sizeof format};
-  unsigned kept_slots = 0;
   fw_stream* handle = handle_of(self);
-  if (handle == NULL || !format_from(&format, arguments, keywords, &kept_slots)) {
+  if (handle == NULL || !parse_format(&given, arguments, keywords) || !format_from(&format, &given)) {
     return NULL;
   }
   uint32_t epoch = 0;
   fw_result result = FW_OK;
-  Py_BEGIN_ALLOW_THREADS result = fw_stream_begin(handle, &format, kept_slots, &epoch);
+  Py_BEGIN_ALLOW_THREADS result = fw_stream_begin(handle, &format, (uint32_t)given.kept_slots.value, &epoch);
   Py_END_ALLOW_THREADS return result == FW_OK ? PyLong_FromUnsignedLong(epoch) : raise_result(result);
 }
 
