@@ -29,12 +29,11 @@ def main():
         stream = sender.add_stream("inverted")
         sender.start()
         print(f"listening on port {sender.port}", flush=True)
-        format = None
+        epoch = 0
         for frame in receiver:
             with frame:
-                # Not its epoch: that begins at 1 again when the sender is started again, also with another size.
-                if format != (frame.width, frame.height, frame.pixel_format):
-                    format = frame.width, frame.height, frame.pixel_format
+                if frame.epoch != epoch:
+                    epoch = frame.epoch
                     stream.begin((frame.width, frame.height), frame.pixel_format)
                 slot = stream.claim(timeout=0)
                 if slot is None:  # nobody watches, or the viewer is slow

@@ -182,7 +182,7 @@ PyGetSetDef picture_attributes[] = {
     {"height", get_u32, NULL, "In pixels.", FIELD(height)},
     {"size_bytes", get_u64, NULL, "All bytes, with padding.", FIELD(size_bytes)},
     {"sequence", get_u64, NULL, "The number of the frame in its stream, from 0.", FIELD(sequence)},
-    {"epoch", get_u32, NULL, "Counts the formats of a session, from 1: a sender that is started again begins anew.",
+    {"epoch", get_u32, NULL, "Counts formats from 1: of a slot its stream's, of a frame those that its receiver saw.",
      FIELD(epoch)},
     {"tag", get_u64, NULL, "The number that the sender gave it.", FIELD(tag)},
     {"pts_ns", get_i64, NULL, "Presentation time from the start of the stream, in nanoseconds.", FIELD(pts_ns)},
