@@ -185,7 +185,7 @@ Window::Window(const WindowOptions& options)
   if (wants_vsync_ || awaits_server_) {
     refreshes_ = XPresent::open(window_);
   }
-  read_size();
+  read_sizes();
   if (options.is_fullscreen) {
     set_fullscreen(true);
   }
@@ -239,10 +239,15 @@ void Window::connect_callbacks() noexcept {
     self.is_iconified_ = is_iconified == GLFW_TRUE;
     self.events_.needs_redraw = true;
   });
-  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) {
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int width, int height) {
     Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
-    self.read_size();
+    self.keep_size(width, height);
     self.events_.needs_redraw = true;
+  });
+  glfwSetWindowSizeCallback(window_, [](GLFWwindow* window, int width, int height) {
+    Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+    self.counted_width_ = width;
+    self.counted_height_ = height;
   });
 }
 
@@ -288,9 +293,9 @@ void Window::on_pointer(GLFWwindow* window, double x, double y) {
 
 /// GLFW counts in coordinates of the screen, which are not always pixels.
 Window::Pixels Window::pixels(double x, double y) const noexcept {
-  int width = 0, height = 0;
-  glfwGetWindowSize(window_, &width, &height);
-  return {width > 0 ? x * size().width / width : 0, height > 0 ? y * size().height / height : 0};
+  const Size now = size();
+  return {counted_width_ > 0 ? x * now.width / counted_width_ : 0,
+          counted_height_ > 0 ? y * now.height / counted_height_ : 0};
 }
 
 /// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now.
@@ -370,9 +375,15 @@ void Window::set_fullscreen(bool on) noexcept {
   events_.needs_redraw = true;
 }
 
-void Window::read_size() noexcept {
+/// Asks the X server, which must not happen once the viewer runs: a server that hangs answers no call.
+void Window::read_sizes() noexcept {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);
+  keep_size(width, height);
+  glfwGetWindowSize(window_, &counted_width_, &counted_height_);
+}
+
+void Window::keep_size(int width, int height) noexcept {
   size_ = static_cast<std::uint64_t>(std::max(width, 0)) << 32U | static_cast<std::uint32_t>(std::max(height, 0));
 }
 

@@ -77,7 +77,7 @@ class Window final : public Surface {
   void connect_callbacks() noexcept;
   // ---- window_input.cpp ----
   void connect_input_callbacks() noexcept;
-  bool offer(InputEvent event) noexcept;
+  bool offer(const InputEvent& event) noexcept;
   bool offer_key(int key, int scancode, int action, int modifiers);
   bool offer_button(int button, int action, int modifiers);
   bool offer_pointer(double x, double y);
@@ -92,7 +92,8 @@ class Window final : public Surface {
   void add_input(SceneInput event) noexcept;
   void show_pointer() noexcept;
   void set_fullscreen(bool on) noexcept;
-  void read_size() noexcept;
+  void read_sizes() noexcept;
+  void keep_size(int width, int height) noexcept;
   [[nodiscard]] GLFWmonitor* monitor_here() const noexcept;
   [[nodiscard]] Place place() const noexcept;
 
@@ -100,6 +101,8 @@ class Window final : public Surface {
   ScreensaverInhibitor screensaver_;
   GLFWmonitor* chosen_monitor_ = nullptr;  // set by --monitor
   GLFWwindow* window_ = nullptr;
+  int counted_width_ = 0;  // of the window, as GLFW counts
+  int counted_height_ = 0;
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
   InputListener listener_;
