@@ -219,6 +219,23 @@ void Drawing::give_up(ShownStream& stream, const std::string& reason) {
   schedule_.request();
 }
 
+/// The same with what draw_picture() could not draw.
+void Drawing::give_up_undrawn() {
+  for (const auto& stream : streams_) {
+    const std::optional<Error> failure = stream->layer().take_failure();
+    if (!failure) {
+      continue;
+    }
+    if (streams_.size() == 1 || find_gl_loss()) {
+      throw *failure;
+    }
+    if (stream->has_frame_in_hand()) {
+      stream->settle();
+    }
+    give_up(*stream, failure->what());
+  }
+}
+
 Composition::Streams Drawing::composed() {
   composed_.clear();
   for (const auto& stream : streams_) {
@@ -383,6 +400,7 @@ void Drawing::draw_picture(bool is_capture) {
                      .merged = depth_ && depth_->picture() ? &*depth_->picture() : nullptr,
                      .painters = &painters_},
                     composed(), clock_.now_ns());
+  give_up_undrawn();
   if (options_.tells_places && !is_capture) {
     note_places();
   }

@@ -95,6 +95,7 @@ class Drawing {
   void prepare_for_format(std::size_t index);
   void prepare(std::size_t index);
   void give_up(ShownStream& stream, const std::string& reason);
+  void give_up_undrawn();
   void warm_up();
   void draw_picture(bool is_capture);
   void record_picture(std::int64_t shown_ns);
