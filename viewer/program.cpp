@@ -41,6 +41,12 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
+void require_picture(const std::string& file, const Renderer::Screenshot& screenshot) {
+  if (!screenshot.error.empty()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
+  }
+}
+
 }  // namespace
 
 Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log)
@@ -262,21 +268,14 @@ void Program::throw_if_drawing_failed() {
 
 void Program::save_screenshot() {
   if (const auto screenshot = renderer_->take_screenshot()) {
-    const std::string file = screenshot_name(std::time(nullptr));
+    const std::string usual = screenshot_name(std::time(nullptr));
     try {
-      save(file, *screenshot);
-      log_.info("screenshot in " + file);
+      require_picture(usual, *screenshot);
+      log_.info("screenshot in " + write_new_screenshot(usual, screenshot->picture));
     } catch (const Error& error) {
       log_.warning(error.what());
     }
   }
-}
-
-void Program::save(const std::string& file, const Renderer::Screenshot& screenshot) {
-  if (!screenshot.error.empty()) {
-    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
-  }
-  write_screenshot(file, screenshot.picture);
 }
 
 // ---- Reporting ----
@@ -426,9 +425,10 @@ void Program::save_frame_times() {
 void Program::save_last_picture() {
   is_blocked_ = is_blocked_ || !renderer_->finish(clock_.now_ns() + last_picture_timeout_ns, true);
   const auto screenshot = is_blocked_ ? std::nullopt : renderer_->take_screenshot();
-  save(*options_.screenshot_file,
-       screenshot.value_or(Renderer::Screenshot{
-           .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"}));
+  const Renderer::Screenshot last = screenshot.value_or(Renderer::Screenshot{
+      .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"});
+  require_picture(*options_.screenshot_file, last);
+  write_screenshot(*options_.screenshot_file, last.picture);
 }
 
 }  // namespace framewire

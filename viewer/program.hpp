@@ -78,7 +78,6 @@ class Program {
   void say_warning();
   void throw_if_drawing_failed();
   void save_screenshot();
-  void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool has_all_sets() const;
   [[nodiscard]] bool is_over(const ViewedStream& stream) const;
