@@ -319,6 +319,9 @@ void Drawing::show_frames_in_hand() {
     return;
   }
   if (depth_ && !depth_->merge(streams_, clock_.now_ns())) {
+    if (const auto contradiction = depth_->take_contradiction()) {
+      give_up(*contradiction->stream, contradiction->text);
+    }
     return;  // FramesInHand counts them as superseded
   }
   surface_.begin();
