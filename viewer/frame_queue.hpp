@@ -62,7 +62,8 @@ class FrameQueue {
   /// to frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
   /// frame to arrive in.
   void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
-  /// No frame follows. Under `tagged` those that wait are superseded: nobody may ever choose them.
+  /// No frame follows. Under `tagged` those that wait are superseded, but for the one that is chosen: nobody may ever
+  /// choose the others.
   void close();
 
   // ---- The drawing thread ----
