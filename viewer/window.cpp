@@ -27,8 +27,11 @@ constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
 /// connection that GLFW sleeps on. wake() after each picture tells GLFW; this is for what a driver does in between.
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;
 
-/// The same while a sender waits for the input. It is also how often gamepads are read.
-constexpr std::int64_t longest_sleep_in_capture_ns = ns_per_ms;
+/// The same while a sender waits for the input.
+constexpr std::int64_t longest_sleep_in_capture_ns = 10 * ns_per_ms;
+
+/// And how often gamepads are read, if there is one.
+constexpr std::int64_t gamepad_period_ns = ns_per_ms;
 
 std::string glfw_error() {
   const char* text = nullptr;
@@ -342,6 +345,9 @@ GLFWmonitor* Window::monitor_here() const noexcept {
   int best_overlap = 0;
   for (GLFWmonitor* monitor : monitors()) {
     const GLFWvidmode* mode = glfwGetVideoMode(monitor);
+    if (mode == nullptr) {  // it may just have been unplugged
+      continue;
+    }
     int x = 0, y = 0;
     glfwGetMonitorPos(monitor, &x, &y);
     const int wide = std::min(at.x + at.width, x + mode->width) - std::max(at.x, x);
@@ -358,12 +364,12 @@ GLFWmonitor* Window::monitor_here() const noexcept {
 void Window::set_fullscreen(bool on) noexcept {
   if (on) {
     GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : monitor_here();
-    if (monitor == nullptr) {
+    const GLFWvidmode* mode = monitor != nullptr ? glfwGetVideoMode(monitor) : nullptr;
+    if (mode == nullptr) {
       return;
     }
     chosen_monitor_ = nullptr;  // --monitor applies only at start; afterwards the window's position decides
     windowed_place_ = place();
-    const GLFWvidmode* mode = glfwGetVideoMode(monitor);
     glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
   } else {
     const Place& at = windowed_place_;
@@ -444,8 +450,10 @@ Image Window::capture(const std::function<void()>& draw) {
 }
 
 SurfaceEvents Window::wait_events(std::int64_t deadline_ns) noexcept {
-  const std::int64_t left_ns =
-      std::min(deadline_ns - monotonic_ns(), capture_.is_capturing ? longest_sleep_in_capture_ns : longest_sleep_ns);
+  const std::int64_t longest_ns = !capture_.is_capturing ? longest_sleep_ns
+                                  : known_gamepads_ != 0 ? gamepad_period_ns
+                                                         : longest_sleep_in_capture_ns;
+  const std::int64_t left_ns = std::min(deadline_ns - monotonic_ns(), longest_ns);
   if (left_ns > 0) {
     glfwWaitEventsTimeout(static_cast<double>(left_ns) / 1e9);
   } else {
