@@ -412,10 +412,11 @@ void Window::detach() noexcept {
   glfwMakeContextCurrent(nullptr);
 }
 
-void Window::begin() noexcept {
+Size Window::begin() noexcept {
   const Size now = size();
   glBindFramebuffer(GL_FRAMEBUFFER, 0);
   glViewport(0, 0, static_cast<GLsizei>(now.width), static_cast<GLsizei>(now.height));
+  return now;
 }
 
 std::optional<Refresh> Window::next_refresh(std::int64_t now_ns) noexcept {
@@ -442,10 +443,10 @@ std::optional<Surface::Presented> Window::present() noexcept {
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.
-Image Window::capture(const std::function<void()>& draw) {
+Image Window::capture(const std::function<void(Size)>& draw) {
   const OffscreenTarget target(size());
   target.bind();
-  draw();
+  draw(target.size());
   return read_image(target);
 }
 

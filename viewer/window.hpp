@@ -48,11 +48,11 @@ class Window final : public Surface {
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
   void attach() override;
   void detach() noexcept override;
-  void begin() noexcept override;
+  Size begin() noexcept override;
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
   [[nodiscard]] bool is_synchronised() const noexcept override { return is_synchronised_; }
   std::optional<Presented> present() noexcept override;
-  Image capture(const std::function<void()>& draw) override;
+  Image capture(const std::function<void(Size)>& draw) override;
   void set_pointer(PointerShape shape) noexcept override;
   void listen_to_input(const InputListener& listener) override;
   void set_capture(CaptureMode mode) noexcept override;
