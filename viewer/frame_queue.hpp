@@ -44,7 +44,7 @@ class FrameQueue {
   /// From now on a frame's presentation time is the instant at which its sender began it, and all streams of the group
   /// wait for the slowest. Needs a paced rule. `group` outlives the queue.
   void synchronise(SyncGroup& group);
-  /// Of the newest session: the sender's clock minus ours.
+  /// Of the session of the next frame: the sender's clock minus ours.
   void set_clock_offset(std::int64_t offset_ns) noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   /// Adds a frame that is complete. Supersedes frames as the rule says.
