@@ -1,11 +1,14 @@
 #include "viewer/program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "viewer/open_surface.hpp"
 #include "viewer/screenshot.hpp"
 
@@ -266,15 +269,42 @@ void Program::throw_if_drawing_failed() {
   }
 }
 
+/// On a thread of its own: a large picture takes long to be coded, and a disk may hang.
 void Program::save_screenshot() {
-  if (const auto screenshot = renderer_->take_screenshot()) {
-    const std::string usual = screenshot_name(std::time(nullptr));
+  constexpr std::size_t most_unsaved = 8;
+  auto taken = renderer_->take_screenshot();
+  if (!taken) {
+    return;
+  }
+  std::erase_if(screenshots_, [](const std::future<void>& saving) {
+    return saving.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  if (screenshots_.size() >= most_unsaved) {
+    log_.warning("there is no screenshot: " + std::to_string(most_unsaved) + " earlier ones are still being written");
+    return;
+  }
+  const auto write = [this, file = screenshot_name(std::time(nullptr)),
+                      screenshot = std::make_shared<const Renderer::Screenshot>(std::move(*taken))] {
     try {
-      require_picture(usual, *screenshot);
-      log_.info("screenshot in " + write_new_screenshot(usual, screenshot->picture));
-    } catch (const Error& error) {
+      require_picture(file, *screenshot);
+      log_.info("screenshot in " + write_new_screenshot(file, screenshot->picture));
+    } catch (const std::exception& error) {
       log_.warning(error.what());
     }
+  };
+  screenshots_.push_back(run_aside("fw-screenshot", write));
+}
+
+/// On this thread if there are no more others.
+std::future<void> Program::run_aside(const char* name, const std::function<void()>& work) {
+  try {
+    return std::async(std::launch::async, [name, work] {
+      set_thread_name(name);
+      work();
+    });
+  } catch (const std::system_error&) {
+    work();
+    return std::async(std::launch::deferred, [] {});
   }
 }
 
@@ -369,6 +399,7 @@ ExitStatus Program::finish() {
   } else if (options_.screenshot_file) {
     log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
   }
+  screenshots_.clear();  // waits for them
   attempt([&] { save_frame_times(); });
   if (options_.common.stats_file) {
     attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report(streams_))); });
