@@ -1,6 +1,5 @@
 #include "command/command_line.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,14 +7,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/pipe.hpp"
 #include "base/text.hpp"
-#include "base/wait.hpp"
 #include "command/manual.hpp"
+#include "command/output_file.hpp"
 #include "command/suggestion.hpp"
 
 namespace framewire {
@@ -213,39 +209,8 @@ void require_another_file(const std::string& stats, const std::string& data) {
   }
 }
 
-namespace {
-
-/// A named pipe that nobody reads must not hold up the end of the program.
-void write_to_named_pipe(const std::string& path, std::string_view text) {
-  constexpr std::int64_t timeout_ns = ns_per_s;
-  const FileDescriptor pipe = open_named_pipe(path, [] { return true; });
-  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
-  while (pipe.valid() && !text.empty()) {
-    const ssize_t count = ::write(pipe.get(), text.data(), text.size());
-    if (count > 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno != EINTR && (errno != EAGAIN || !wait_for(pipe.get(), POLLOUT, deadline_ns))) {
-      break;
-    }
-  }
-  if (!text.empty()) {
-    throw Error::failed("nobody reads the statistics from the named pipe " + quote(path) +
-                        "; start its reader first, or name a file with --stats");
-  }
-}
-
-}  // namespace
-
 void write_stats_file(const std::string& file, const std::string& json) {
-  if (is_named_pipe(file)) {
-    return write_to_named_pipe(file, json + "\n");
-  }
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << json << '\n';
-  out.flush();
-  if (!out) {
-    throw Error::from_errno("write the statistics to " + quote(file), errno);
-  }
+  OutputFile(file, {.what = "the statistics", .option = "--stats"}).write(json + "\n");
 }
 
 }  // namespace framewire

@@ -126,7 +126,16 @@ void FrameTexture::forget_arrived() noexcept {
 }
 
 bool FrameTexture::begin_upload(const FrameView& view, Textures& textures) noexcept {
-  return find_sources(view) && prepare_textures(view.layout, textures);
+  if (!find_sources(view)) {
+    return false;
+  }
+  if (prepare_textures(view.layout, textures)) {
+    return true;
+  }
+  if (std::exchange(has_staging_, false)) {
+    staging_.release();
+  }
+  return false;
 }
 
 /// All commands that read the frame have been given to GL.
@@ -148,18 +157,17 @@ bool FrameTexture::fits(const FrameView& view) const noexcept {
 
 bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& textures) noexcept {
   const Size size{layout.width, layout.height};
-  PaintedFrame& painted = textures.painted;
-  if (textures.format == layout.format && painted.size == size) {
+  if (textures.format == layout.format && textures.painted.size == size) {
     return true;
   }
-  painted = {};
-  textures.format = PixelFormat::bytes;
+  Textures made;  // the picture stays if there is no memory for another one
+  PaintedFrame& painted = made.painted;
   glGetError();  // clears earlier errors
   const auto planes = texture_planes(layout.format);
   for (std::size_t i = 0; i < planes.size(); ++i) {
     const TexturePlane& plane = planes[i];
-    textures.planes.at(i) = GlTexture::create(GL_TEXTURE_2D);
-    const GLuint texture = textures.planes.at(i).id();
+    made.planes.at(i) = GlTexture::create(GL_TEXTURE_2D);
+    const GLuint texture = made.planes.at(i).id();
     const auto width = static_cast<GLsizei>(texture_width(plane, layout.width));
     const auto height = static_cast<GLsizei>(texture_height(plane, layout.height));
     glTextureStorage2D(texture, 1, plane.internal_format, width, height);
@@ -173,12 +181,13 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& texture
     glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
     (plane.type == GL_FLOAT ? painted.depth_texture : painted.textures.at(i)) = texture;
   }
-  textures.format = layout.format;
+  made.format = layout.format;
   painted.texture_count = planes.size() - (has_depth(layout.format) ? 1 : 0);
   painted.size = size;
   painted.has_alpha = has_alpha(layout.format);
   painted.chroma_log2_width = planes.back().log2_width;
   painted.chroma_log2_height = planes.back().log2_height;
+  textures = std::move(made);
   return true;
 }
 

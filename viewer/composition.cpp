@@ -64,6 +64,10 @@ StatusScreen status_of(const ComposedStream& stream) {
   return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
 }
 
+AlphaMode alpha_mode(const StreamFacts& facts) noexcept {
+  return facts.status.format ? facts.status.format->alpha_mode : AlphaMode::unspecified;
+}
+
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
   return facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1};
 }
@@ -102,7 +106,7 @@ void Composition::lay_out_for(Size surface) {
 PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index, Size frame) const noexcept {
   const SceneLayer& how = scene_.layers[index];
   return {.layer = stream.layer,
-          .how = {.blend = how.blend, .alpha = how.alpha, .opacity = how.opacity},
+          .how = {.blend = how.blend, .alpha = alpha_of(how, alpha_mode(*stream.facts)), .opacity = how.opacity},
           .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
 }
 

@@ -187,6 +187,10 @@ void Compositor::update_picture(Kept& kept, std::int64_t now_ns) {
                          at.visible.y + at.visible.height - at.picture.y - at.picture.height, at.picture.width,
                          at.picture.height};
   layer.draw(target, size, now_ns, kept.placed.how.alpha);
+  if (layer.cannot_be_drawn()) {
+    glClearColor(0, 0, 0, 0);
+    glClear(GL_COLOR_BUFFER_BIT);
+  }
   kept.picture_version = kept.version;
   kept.picture_at = at;
 }

@@ -364,8 +364,9 @@ std::size_t DepthView::gather(Streams streams, std::span<DepthPicture> pictures)
     }
     const DepthPicture picture = layer.depth_picture();
     if (layer.frame_size() != size_ || picture.depth == 0) {
-      stream->set_defect("its frames are not as their format says: " + size_text(layer.frame_size()) + " in place of " +
-                         size_text(size_) + ", or without depth");
+      contradiction_ = {.stream = stream.get(),
+                        .text = "its frames are not as their format says: " + size_text(layer.frame_size()) +
+                                " in place of " + size_text(size_) + ", or without depth"};
       return 0;
     }
     pictures[count++] = picture;

@@ -57,6 +57,16 @@ class DepthView {
   /// Changes what DepthMerger does. Throws Error if the GPU hangs or is lost.
   bool merge(Streams streams, std::int64_t now_ns);
 
+  /// A stream whose frames contradict its format: merge() cannot use it, and it is to be given up.
+  struct Contradiction {
+    ShownStream* stream = nullptr;
+    std::string text{};
+  };
+  /// That merge() has met since the last call.
+  [[nodiscard]] std::optional<Contradiction> take_contradiction() {
+    return std::exchange(contradiction_, std::nullopt);
+  }
+
   /// The merged picture; none before the first.
   [[nodiscard]] const std::optional<PaintedFrame>& picture() const noexcept { return picture_; }
 
@@ -113,6 +123,7 @@ class DepthView {
   std::uint64_t shown_ = 0;            // the newest set
   std::int64_t unknown_since_ns_ = 0;  // the cameras of sets were not known; 0: they were
   std::optional<PaintedFrame> picture_;
+  std::optional<Contradiction> contradiction_;
   std::int64_t camera_due_ns_ = INT64_MAX;  // when to look again for the camera of a set that is complete
   std::int64_t told_due_ns_ = INT64_MAX;    // when to tell the senders that their camera is still needed
   bool asks_ = false;                       // as follow() was told

@@ -192,8 +192,7 @@ void Drawing::follow_news(std::size_t index) {
 void Drawing::prepare_for_format(std::size_t index) {
   const auto& format = streams_[index]->facts().status.format;
   if (format && format->layout.format != PixelFormat::bytes && !draws_nothing()) {
-    surface_.begin();
-    prepare(index);
+    prepare(index, surface_.begin());
     if (surface_.may_be_visible() && composition_.draws_directly()) {
       schedule_.request();  // over what that drew
     }
@@ -202,9 +201,12 @@ void Drawing::prepare_for_format(std::size_t index) {
 }
 
 /// One of several streams that cannot be drawn leaves the others alone.
-void Drawing::prepare(std::size_t index) {
+void Drawing::prepare(std::size_t index, Size size) {
+  if (is_empty(size)) {
+    return;
+  }
   try {
-    composition_.prepare(surface_.size(), composed(), index);
+    composition_.prepare(size, composed(), index);
   } catch (const Error& error) {
     if (streams_.size() == 1 || find_gl_loss()) {
       throw;
@@ -217,6 +219,23 @@ void Drawing::give_up(ShownStream& stream, const std::string& reason) {
   stream.set_defect(reason);
   warnings_.push_back(stream.facts().peer_text + ": " + reason);
   schedule_.request();
+}
+
+/// The same with what draw_picture() could not draw.
+void Drawing::give_up_undrawn() {
+  for (const auto& stream : streams_) {
+    const std::optional<Error> failure = stream->layer().take_failure();
+    if (!failure) {
+      continue;
+    }
+    if (streams_.size() == 1 || find_gl_loss()) {
+      throw *failure;
+    }
+    if (stream->has_frame_in_hand()) {
+      stream->settle();
+    }
+    give_up(*stream, failure->what());
+  }
 }
 
 Composition::Streams Drawing::composed() {
@@ -302,10 +321,12 @@ void Drawing::show_frames_in_hand() {
     return;
   }
   if (depth_ && !depth_->merge(streams_, clock_.now_ns())) {
+    if (const auto contradiction = depth_->take_contradiction()) {
+      give_up(*contradiction->stream, contradiction->text);
+    }
     return;  // FramesInHand counts them as superseded
   }
-  surface_.begin();
-  draw_picture(false);
+  draw_picture(surface_.begin(), false);
   const auto presented = present();
   if (!presented) {
     fail_without_gpu();
@@ -346,8 +367,7 @@ void Drawing::redraw() {
     return;
   }
   const std::int64_t cpu_before_ns = process_cpu_ns();
-  surface_.begin();
-  draw_picture(false);
+  draw_picture(surface_.begin(), false);
   const auto presented = present();
   if (!presented) {
     fail_without_gpu();
@@ -370,19 +390,23 @@ void Drawing::warm_up() {
       streams_, [](const auto& stream) { return stream->facts().status.state == SubscriberState::waiting; });
   if (!is_warm_ && are_waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
     is_warm_ = true;
-    surface_.begin();
-    streams_[0]->layer().warm_up(surface_.size());
+    streams_[0]->layer().warm_up(surface_.begin());
     composition_.forget_surface();
     schedule_.request();  // over what that drew
   }
 }
 
-void Drawing::draw_picture(bool is_capture) {
-  composition_.draw({.size = surface_.size(),
+void Drawing::draw_picture(Size size, bool is_capture) {
+  const Composition::Streams streams = composed();
+  if (is_empty(size)) {  // the window was minimised after draws_nothing()
+    return;
+  }
+  composition_.draw({.size = size,
                      .keeps_content = surface_.keeps_content() && !is_capture,
                      .merged = depth_ && depth_->picture() ? &*depth_->picture() : nullptr,
                      .painters = &painters_},
-                    composed(), clock_.now_ns());
+                    streams, clock_.now_ns());
+  give_up_undrawn();
   if (options_.tells_places && !is_capture) {
     note_places();
   }
@@ -430,7 +454,7 @@ void Drawing::fail_without_gpu() {
 }
 
 Image Drawing::capture() {
-  Image picture = surface_.capture([this] { draw_picture(true); });
+  Image picture = surface_.capture([this](Size size) { draw_picture(size, true); });
   if (gpu_loss_ || find_gl_loss()) {
     throw Error::failed("the GPU was lost");
   }

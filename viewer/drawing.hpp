@@ -93,10 +93,11 @@ class Drawing {
   void upload(ShownStream& stream);
   void redraw();
   void prepare_for_format(std::size_t index);
-  void prepare(std::size_t index);
+  void prepare(std::size_t index, Size size);
   void give_up(ShownStream& stream, const std::string& reason);
+  void give_up_undrawn();
   void warm_up();
-  void draw_picture(bool is_capture);
+  void draw_picture(Size size, bool is_capture);
   void record_picture(std::int64_t shown_ns);
   std::optional<Surface::Presented> present();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);

@@ -233,7 +233,8 @@ void FrameQueue::close() {
     const std::scoped_lock lock(mutex_);
     was_closed = std::exchange(is_closed_, true);
     if (is_by_tag()) {
-      drop_all(selector_, superseded);
+      drop_if(
+          selector_, [this](const FrameHeader& header) { return header.user_tag != chosen_tag_; }, superseded);
     }
   }
   superseded.release(statistics_);

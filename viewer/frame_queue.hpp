@@ -44,7 +44,7 @@ class FrameQueue {
   /// From now on a frame's presentation time is the instant at which its sender began it, and all streams of the group
   /// wait for the slowest. Needs a paced rule. `group` outlives the queue.
   void synchronise(SyncGroup& group);
-  /// Of the newest session: the sender's clock minus ours.
+  /// Of the session of the next frame: the sender's clock minus ours.
   void set_clock_offset(std::int64_t offset_ns) noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   /// Adds a frame that is complete. Supersedes frames as the rule says.
@@ -62,7 +62,8 @@ class FrameQueue {
   /// to frame. All slots may wait but the one of the frame that is drawn. The delay leaves another free, for the next
   /// frame to arrive in.
   void set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept;
-  /// No frame follows. Under `tagged` those that wait are superseded: nobody may ever choose them.
+  /// No frame follows. Under `tagged` those that wait are superseded, but for the one that is chosen: nobody may ever
+  /// choose the others.
   void close();
 
   // ---- The drawing thread ----

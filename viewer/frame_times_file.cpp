@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <memory>
+#include <iterator>
 
-#include "base/error.hpp"
 #include "base/saturating.hpp"
-#include "base/text.hpp"
+#include "command/output_file.hpp"
 
 namespace framewire {
 
@@ -45,21 +42,21 @@ std::uint64_t FrameTimesFile::write() const {
     return 0;
   }
   const std::scoped_lock lock(mutex_);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(file_.c_str(), "we"), std::fclose);
-  bool is_written = file != nullptr && std::fputs(
-                                           "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,"
-                                           "selected_ns,uploaded_ns,drawn_ns,shown_ns\n",
-                                           file.get()) >= 0;
-  for (auto frame = frames_.begin(); is_written && frame != frames_.end(); ++frame) {
-    const std::string line = fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", frame->stream + 1, frame->sequence,
-                                         frame->pts_ns, frame->sender.begun_ns, frame->sender.completed_ns,
-                                         frame->sender.offered_ns, frame->here.received_ns, frame->here.selected_ns,
-                                         frame->here.uploaded_ns, frame->here.drawn_ns, frame->here.shown_ns);
-    is_written = std::fputs(line.c_str(), file.get()) >= 0;
+  OutputFile file(file_, {.what = "the frame times", .option = "--frame-times"});
+  constexpr std::size_t part_bytes = 65536;
+  std::string part =
+      "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,selected_ns,uploaded_ns,drawn_ns,shown_ns\n";
+  for (const Times& frame : frames_) {
+    fmt::format_to(std::back_inserter(part), "{},{},{},{},{},{},{},{},{},{},{}\n", frame.stream + 1, frame.sequence,
+                   frame.pts_ns, frame.sender.begun_ns, frame.sender.completed_ns, frame.sender.offered_ns,
+                   frame.here.received_ns, frame.here.selected_ns, frame.here.uploaded_ns, frame.here.drawn_ns,
+                   frame.here.shown_ns);
+    if (part.size() >= part_bytes) {
+      file.write(part);
+      part.clear();
+    }
   }
-  if (!is_written || std::fflush(file.get()) != 0) {
-    throw Error::failed("cannot write --frame-times " + quote(file_) + ": " + errno_text(errno));
-  }
+  file.write(part);
   return dropped_;
 }
 

@@ -26,7 +26,8 @@ class FrameTimesFile {
   void frame_shown(std::size_t stream, const FrameHeader& header, const ShownTimes& here, std::int64_t clock_offset_ns);
 
   /// Writes a line of names, and one of times for each frame: this machine's CLOCK_MONOTONIC in ns, 0 where not known.
-  /// Returns how many older frames are not among them. Throws Error (failed).
+  /// Returns how many older frames are not among them. Throws Error, also if the file is a named pipe that nobody
+  /// reads.
   std::uint64_t write() const;
 
  private:

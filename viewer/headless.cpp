@@ -58,7 +58,7 @@ std::optional<Surface::Presented> Headless::present() noexcept {
   return Presented{drawn_ns, refresh->next_ns};
 }
 
-Image Headless::capture(const std::function<void()>& /*draw*/) {
+Image Headless::capture(const std::function<void(Size)>& /*draw*/) {
   return read_image(*target_);
 }
 

@@ -21,12 +21,15 @@ class Headless final : public Surface {
   /// Also throws Error if OpenGL does not support the size.
   void attach() override;
   void detach() noexcept override;
-  void begin() noexcept override { target_->bind(); }
+  Size begin() noexcept override {
+    target_->bind();
+    return size_;
+  }
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
   [[nodiscard]] bool is_synchronised() const noexcept override { return refresh_hz_.has_value(); }
   [[nodiscard]] bool keeps_content() const noexcept override { return true; }
   std::optional<Presented> present() noexcept override;
-  Image capture(const std::function<void()>& draw) override;
+  Image capture(const std::function<void(Size)>& draw) override;
   void wake() noexcept override { wake_.wake(); }
   [[nodiscard]] Size size() const noexcept override { return size_; }
   [[nodiscard]] bool may_be_visible() const noexcept override { return false; }

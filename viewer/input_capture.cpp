@@ -204,7 +204,7 @@ bool InputCapture::press(const KeyInput& key, std::int64_t time_ns) {
   }
   const bool is_down = find_key(keys_, key) != keys_.end();
   const bool is_unknown = key.usage == 0 && key.keysym == 0;
-  if (is_unknown || (key.is_repeat && !is_down) || !has_room(is_down ? 1 : 2)) {
+  if (is_unknown || (key.is_repeat && !is_down) || !claims_room(is_down ? 1 : 2)) {
     return true;
   }
   KeyInput sent = key;
@@ -241,7 +241,8 @@ std::uint8_t InputCapture::modifiers_after(const KeyInput& key) const noexcept {
 }
 
 bool InputCapture::take(const TextInput& text, std::int64_t time_ns) {
-  if (focus_ && !is_host_key_down_ && !text.text.empty() && text.text.size() <= max_input_text_bytes && has_room(1)) {
+  if (focus_ && !is_host_key_down_ && !text.text.empty() && text.text.size() <= max_input_text_bytes &&
+      claims_room(1)) {
     add(text, time_ns);
   }
   return focus_.has_value();
@@ -301,7 +302,7 @@ bool InputCapture::press(const ButtonInput& button, std::int64_t time_ns) {
   if (!focus_by(button, time_ns)) {
     return false;
   }
-  if ((buttons_ & bit_of(button.button)) != 0 || !has_room(2)) {
+  if ((buttons_ & bit_of(button.button)) != 0 || !claims_room(2)) {
     return true;
   }
   buttons_ = static_cast<std::uint8_t>(buttons_ | bit_of(button.button));
@@ -340,7 +341,7 @@ bool InputCapture::take(const WheelInput& wheel, std::int64_t time_ns) {
     sent.dy = notches.y;
     *last = sent;
     waiting_.back().event.time_ns = time_ns;
-  } else if (has_room(1)) {
+  } else if (claims_room(1)) {
     add(sent, time_ns);
   }
   return true;
@@ -354,7 +355,7 @@ bool InputCapture::take(const GamepadInput& gamepad, std::int64_t time_ns) {
   }
   std::optional<GamepadInput>& told = gamepads_.at(gamepad.number);
   const bool is_news = told ? *told != gamepad : gamepad.is_connected;
-  if (is_news && has_room(2)) {
+  if (is_news && has_room(2)) {  // else it is news the next time, too
     told = gamepad;
     add(gamepad, time_ns);
   }
@@ -372,6 +373,20 @@ std::size_t InputCapture::releases_due() const noexcept {
 
 bool InputCapture::has_room(std::size_t count) const noexcept {
   return waiting_.size() + releases_due() + count <= max_input_events;
+}
+
+/// Of the focused stream. An event without room is lost.
+bool InputCapture::claims_room(std::size_t count) {
+  if (has_room(count)) {
+    return true;
+  }
+  const auto known = std::ranges::find(lost_, focus_->stream, &Lost::stream);
+  if (known != lost_.end()) {
+    ++known->events;
+  } else {
+    lost_.push_back({.stream = focus_->stream, .events = 1});
+  }
+  return false;
 }
 
 /// The newest event, if it is of this type and another one of the focused stream can be added to it; else null.
@@ -408,7 +423,7 @@ void InputCapture::add_pointer(const PointerInput& pointer, std::int64_t time_ns
     last->dx = way.x;
     last->dy = way.y;
     waiting_.back().event.time_ns = time_ns;
-  } else if (has_room(1)) {
+  } else if (claims_room(1)) {
     add(pointer, time_ns);
   }
 }
@@ -420,7 +435,7 @@ void InputCapture::add_size(std::int64_t now_ns) {
   if (auto* const last = last_waiting<SizeInput>(); last != nullptr) {
     *last = size;
     waiting_.back().event.time_ns = now_ns;
-  } else if (has_room(1)) {
+  } else if (claims_room(1)) {
     add(size, now_ns);
   }
 }

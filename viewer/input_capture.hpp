@@ -23,6 +23,7 @@ namespace framewire {
 ///   - Positions are those in the newest frame that was seen. A new epoch changes them and ends nothing.
 ///   - Motion that was not sent yet is one event, and so are notches of the wheel.
 ///   - At most max_input_events events wait. If there is no room for a press and for what will release it, it is lost.
+///     take_lost() counts such events.
 /// Logic only. One thread.
 class InputCapture {
  public:
@@ -46,6 +47,14 @@ class InputCapture {
   using Send = std::function<void(const void* stream, std::uint64_t session, const InputBatch& batch)>;
   /// Sends what waits.
   void send(const Send& send);
+
+  /// Events of a stream for which there was no room. What becomes one event is not lost.
+  struct Lost {
+    const void* stream;
+    std::uint64_t events;
+  };
+  /// Since the last call; each stream once.
+  [[nodiscard]] std::vector<Lost> take_lost() { return std::exchange(lost_, {}); }
 
   /// Which stream has the focus; null: none.
   [[nodiscard]] const void* focused() const noexcept { return focus_ ? focus_->stream : nullptr; }
@@ -89,6 +98,7 @@ class InputCapture {
   [[nodiscard]] std::uint8_t modifiers_after(const KeyInput& key) const noexcept;
   [[nodiscard]] std::size_t releases_due() const noexcept;
   [[nodiscard]] bool has_room(std::size_t count) const noexcept;
+  [[nodiscard]] bool claims_room(std::size_t count);
   void add_at_pointer(ButtonInput button, std::int64_t time_ns);
   void add_pointer(const PointerInput& pointer, std::int64_t time_ns);
   void add_size(std::int64_t now_ns);
@@ -116,6 +126,7 @@ class InputCapture {
   std::optional<FramePosition> pointer_;  // in pixels of the surface; none: nowhere yet
 
   std::vector<Waiting> waiting_;
+  std::vector<Lost> lost_;
   InputBatch batch_;  // kept for its memory
 };
 

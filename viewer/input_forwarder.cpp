@@ -54,7 +54,7 @@ void InputForwarder::leave(ViewedStream& stream) {
   invalidate();
   if (capture_.focused() == &stream) {
     capture_.release(clock_.now_ns());
-    send(stream);
+    send(&stream);
   }
 }
 
@@ -71,21 +71,20 @@ ViewedStream* InputForwarder::find(const void* stream) const noexcept {
   return found == streams_.end() ? nullptr : found->get();
 }
 
-/// What a stream cannot get any more is lost.
-void InputForwarder::send() {
-  capture_.send([this](const void* to, std::uint64_t session, const InputBatch& batch) {
-    if (ViewedStream* const stream = find(to)) {
-      static_cast<void>(stream->send_input(batch, session));
-    }
-  });
-}
-
-void InputForwarder::send(ViewedStream& stream) {
+/// What a stream cannot get any more is lost. `leaving` may not be among the others any more.
+void InputForwarder::send(ViewedStream* leaving) {
+  const auto stream_of = [&](const void* to) { return to == leaving ? leaving : find(to); };
   capture_.send([&](const void* to, std::uint64_t session, const InputBatch& batch) {
-    if (to == &stream) {
-      static_cast<void>(stream.send_input(batch, session));
+    if (ViewedStream* const stream = stream_of(to)) {
+      const bool is_sent = stream->send_input(batch, session);
+      stream->statistics().input_events(is_sent ? InputFate::sent : InputFate::lost, batch.events.size());
     }
   });
+  for (const InputCapture::Lost& lost : capture_.take_lost()) {
+    if (ViewedStream* const stream = stream_of(lost.stream)) {
+      stream->statistics().input_events(InputFate::lost, lost.events);
+    }
+  }
 }
 
 void InputForwarder::follow_pictures() {

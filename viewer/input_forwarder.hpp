@@ -62,8 +62,7 @@ class InputForwarder {
   void answer_click(const InputEvent& event);
   void repeat_refusal(const void* of);
   void follow_focus();
-  void send();
-  void send(ViewedStream& stream);
+  void send(ViewedStream* leaving = nullptr);
   void say(Note note);
   [[nodiscard]] ViewedStream* find(const void* stream) const noexcept;
 

@@ -65,6 +65,7 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
     format_ = colour_format(frame.header().layout.format);
     user_tag_ = frame.header().user_tag;
     colour_ = frame.header().colour;
+    cannot_be_drawn_ = false;
     ++version_;
   }
   held_.emplace(std::move(frame));
@@ -173,8 +174,14 @@ void Layer::prepare(const StreamFormat& format, const Rectangle& target, Size fr
 // ---- Drawing ----
 
 void Layer::draw(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha) {
-  if (has_picture_) {
+  if (!has_picture_ || cannot_be_drawn_) {
+    return;
+  }
+  try {
     draw_texture(target, framebuffer, now_ns, alpha);
+  } catch (const Error& error) {
+    cannot_be_drawn_ = true;
+    failure_ = error;
   }
 }
 

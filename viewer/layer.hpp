@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "frame/frame_layout.hpp"
 #include "gl/depth_merger.hpp"
 #include "gl/frame_texture.hpp"
@@ -50,9 +52,15 @@ class Layer {
   /// Draws the picture into the bound framebuffer, which has the size `framebuffer`; nothing before the first frame.
   /// `target` may lie partly outside. While its size changes the picture is drawn fast, unless it is HDR:
   /// is_provisional() says so. What is drawn is opaque, or its colours are multiplied by its alpha; `alpha` says what
-  /// the frame's means. Pictures that are not opaque are always drawn fast. Throws ShaderError, and Error (failed) if
-  /// good quality was asked for and cannot be had.
+  /// the frame's means. Pictures that are not opaque are always drawn fast. If that fails, take_failure() says why, and
+  /// nothing is drawn before the next upload(): there may be other layers.
   void draw(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha = Alpha::opaque);
+
+  /// Why draw() has failed since the last call: a ShaderError, or good quality was asked for and cannot be had.
+  [[nodiscard]] std::optional<Error> take_failure() { return std::exchange(failure_, std::nullopt); }
+
+  /// Whether draw() has failed since the last upload().
+  [[nodiscard]] bool cannot_be_drawn() const noexcept { return cannot_be_drawn_; }
 
   /// A size must stay for this long before the picture is drawn well in it: that compiles shaders.
   static constexpr std::int64_t calm_ns = 200 * ns_per_ms;
@@ -117,6 +125,8 @@ class Layer {
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;
   bool cannot_be_drawn_well_ = false;
+  bool cannot_be_drawn_ = false;  // draw() has failed
+  std::optional<Error> failure_;  // nobody has taken it
   bool is_provisional_ = false;
   std::optional<Size> calm_size_;  // the picture is drawn well in this size
   Size next_size_;                 // it is to have this size since size_changed_ns_

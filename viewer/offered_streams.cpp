@@ -52,6 +52,7 @@ void add(SceneOfSources& shown, const ViewedSource& source, SceneLayer layer) {
 void blend_over_first(Scene& scene, const LayersOver& over) {
   for (std::size_t i = 1; i < scene.layers.size(); ++i) {
     scene.layers[i].blend = over.blend.value_or(Blend::over);
+    scene.layers[i].says_alpha = over.alpha.has_value();
     scene.layers[i].alpha = over.alpha.value_or(usual_alpha(scene.layout, i, scene.layers[i].blend));
   }
 }

@@ -129,8 +129,8 @@ void describe_scene(CLI::App& app, RawOptions& raw) {
   app.add_option("--blend", raw.blend, "with --layout overlay: how each stream is laid over the first (default over)")
       ->type_name(blend_names("|", "|"));
   app.add_option("--alpha", raw.alpha,
-                 "with --layout overlay: what the alpha of those streams means (default straight, if they are laid "
-                 "over)")
+                 "with --layout overlay: what the alpha of those streams means (default, if they are laid over: what "
+                 "they say, else straight)")
       ->type_name(alpha_names("|", "|"));
   app.add_option("--light", raw.light, "blend values as they are coded, or in proportion to light (default coded)")
       ->type_name("coded|linear");

@@ -11,6 +11,8 @@ namespace framewire {
 namespace {
 
 constexpr Rational usual_recording_rate{60, 1};
+/// A sender may state any number: a recording would repeat each picture that often.
+constexpr Rational fastest_recording_rate{1000, 1};
 
 bool is_faster(Rational a, Rational b) noexcept {
   return std::uint64_t{a.numerator} * b.denominator > std::uint64_t{b.numerator} * a.denominator;
@@ -20,9 +22,9 @@ bool is_faster(Rational a, Rational b) noexcept {
 
 Rational recording_rate(std::span<const Rational> streams, std::int64_t refresh_period_ns) noexcept {
   Rational fastest{0, 1};
-  for (const Rational& rate : streams) {
-    if (rate.denominator != 0 && is_faster(rate, fastest)) {
-      fastest = rate;
+  for (const Rational& stated : streams) {
+    if (stated.denominator != 0 && is_faster(stated, fastest)) {
+      fastest = is_faster(stated, fastest_recording_rate) ? fastest_recording_rate : stated;
     }
   }
   // A measured period is a little different each time.

@@ -10,7 +10,8 @@
 namespace framewire {
 
 /// The rate of a recording that shows several streams: that of the fastest, but not more often than the screen is
-/// refreshed (`refresh_period_ns`; 0: not known). If no stream states a rate: that of the refreshes, else 60.
+/// refreshed (`refresh_period_ns`; 0: not known), and 1000 times a second at most. If no stream states a rate: that of
+/// the refreshes, else 60.
 Rational recording_rate(std::span<const Rational> streams, std::int64_t refresh_period_ns) noexcept;
 
 /// Pictures come at any time, and frames of the recording have numbers, at a constant rate. Each frame shows the newest

@@ -1,11 +1,14 @@
 #include "viewer/program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "viewer/open_surface.hpp"
 #include "viewer/screenshot.hpp"
 
@@ -39,6 +42,12 @@ ViewerOptions checked(ViewerOptions options) {
     require_writable(*options.common.stats_file, "--stats");
   }
   return options;
+}
+
+void require_picture(const std::string& file, const Renderer::Screenshot& screenshot) {
+  if (!screenshot.error.empty()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
+  }
 }
 
 }  // namespace
@@ -260,23 +269,43 @@ void Program::throw_if_drawing_failed() {
   }
 }
 
+/// On a thread of its own: a large picture takes long to be coded, and a disk may hang.
 void Program::save_screenshot() {
-  if (const auto screenshot = renderer_->take_screenshot()) {
-    const std::string file = screenshot_name(std::time(nullptr));
+  constexpr std::size_t most_unsaved = 8;
+  auto taken = renderer_->take_screenshot();
+  if (!taken) {
+    return;
+  }
+  std::erase_if(screenshots_, [](const std::future<void>& saving) {
+    return saving.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  if (screenshots_.size() >= most_unsaved) {
+    log_.warning("there is no screenshot: " + std::to_string(most_unsaved) + " earlier ones are still being written");
+    return;
+  }
+  const auto write = [this, file = screenshot_name(std::time(nullptr)),
+                      screenshot = std::make_shared<const Renderer::Screenshot>(std::move(*taken))] {
     try {
-      save(file, *screenshot);
-      log_.info("screenshot in " + file);
-    } catch (const Error& error) {
+      require_picture(file, *screenshot);
+      log_.info("screenshot in " + write_new_screenshot(file, screenshot->picture));
+    } catch (const std::exception& error) {
       log_.warning(error.what());
     }
-  }
+  };
+  screenshots_.push_back(run_aside("fw-screenshot", write));
 }
 
-void Program::save(const std::string& file, const Renderer::Screenshot& screenshot) {
-  if (!screenshot.error.empty()) {
-    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
+/// On this thread if there are no more others.
+std::future<void> Program::run_aside(const char* name, const std::function<void()>& work) {
+  try {
+    return std::async(std::launch::async, [name, work] {
+      set_thread_name(name);
+      work();
+    });
+  } catch (const std::system_error&) {
+    work();
+    return std::async(std::launch::deferred, [] {});
   }
-  write_screenshot(file, screenshot.picture);
 }
 
 // ---- Reporting ----
@@ -370,6 +399,7 @@ ExitStatus Program::finish() {
   } else if (options_.screenshot_file) {
     log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
   }
+  screenshots_.clear();  // waits for them
   attempt([&] { save_frame_times(); });
   if (options_.common.stats_file) {
     attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report(streams_))); });
@@ -426,9 +456,10 @@ void Program::save_frame_times() {
 void Program::save_last_picture() {
   is_blocked_ = is_blocked_ || !renderer_->finish(clock_.now_ns() + last_picture_timeout_ns, true);
   const auto screenshot = is_blocked_ ? std::nullopt : renderer_->take_screenshot();
-  save(*options_.screenshot_file,
-       screenshot.value_or(Renderer::Screenshot{
-           .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"}));
+  const Renderer::Screenshot last = screenshot.value_or(Renderer::Screenshot{
+      .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"});
+  require_picture(*options_.screenshot_file, last);
+  write_screenshot(*options_.screenshot_file, last.picture);
 }
 
 }  // namespace framewire

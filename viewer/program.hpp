@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -67,6 +68,7 @@ class Program {
   void move_camera(const SceneInputs& input);
   void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
+  static std::future<void> run_aside(const char* name, const std::function<void()>& work);
   std::future<void> close_aside(ViewedStream& stream, std::string statistics_json);
   std::shared_ptr<ViewedStream> replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source);
   void close(ViewedStream& stream);
@@ -78,7 +80,6 @@ class Program {
   void say_warning();
   void throw_if_drawing_failed();
   void save_screenshot();
-  void save(const std::string& file, const Renderer::Screenshot& screenshot);
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool has_all_sets() const;
   [[nodiscard]] bool is_over(const ViewedStream& stream) const;
@@ -116,9 +117,10 @@ class Program {
   std::atomic<bool> has_new_session_ = false;           // since follow_offers()
   std::vector<std::vector<std::string>> offers_;        // follow_offers() has looked at these
   std::vector<Retired> retired_;
-  bool has_shown_before_ = false;  // a frame of a stream that is not in streams_ any more
-  SceneEditor editor_;             // of the scene that was given; without a window nothing is edited
-  OrbitControl orbit_;             // of Layout::depth
+  std::vector<std::future<void>> screenshots_;  // that are being written
+  bool has_shown_before_ = false;               // a frame of a stream that is not in streams_ any more
+  SceneEditor editor_;                          // of the scene that was given; without a window nothing is edited
+  OrbitControl orbit_;                          // of Layout::depth
   std::optional<InputForwarder> input_;
   LocalLayers local_layers_;
   std::optional<SceneWatch> scene_watch_;

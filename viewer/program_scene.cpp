@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
@@ -203,19 +202,13 @@ void Program::retire(std::shared_ptr<ViewedStream> stream, const std::string& wh
 
 /// Says bye on another thread. The stream outlives the result.
 std::future<void> Program::close_aside(ViewedStream& stream, std::string statistics_json) {
-  const auto close = [this, &stream, statistics = std::move(statistics_json)] {
+  return run_aside("fw-goodbye", [this, &stream, statistics = std::move(statistics_json)] {
     try {
       stream.close(statistics);
     } catch (const Error& error) {
       log_.error(error.what());
     }
-  };
-  try {
-    return std::async(std::launch::async, close);
-  } catch (const std::system_error&) {  // there are no more threads
-    close();
-    return std::async(std::launch::deferred, [] {});
-  }
+  });
 }
 
 // ---- Local layers ----

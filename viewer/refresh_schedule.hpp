@@ -26,7 +26,7 @@ class RefreshModel {
   static constexpr std::int64_t longest_memory_ns = ns_per_s;
   static constexpr std::size_t fewest_observations = 4;
 
-  /// Observations that contradict each other (a count that goes back, a period outside 2 ms … 100 ms, or another one
+  /// Observations that contradict each other (a count that goes back, a period outside 0.9 ms … 100 ms, or another one
   /// than before) begin anew.
   void observe(std::int64_t refresh_ns, std::uint64_t count) noexcept {
     if (size_ > 0 && count == newest().count) {
@@ -39,7 +39,7 @@ class RefreshModel {
     observations_.at(newest_) = {refresh_ns, count};
     size_ = std::min(size_ + 1, observations_.size());
     fit();
-    if (size_ >= fewest_observations && (period_ns_ < 2e6 || period_ns_ > 100e6)) {
+    if (size_ >= fewest_observations && (period_ns_ < 0.9e6 || period_ns_ > 100e6)) {
       size_ = 1;
     }
   }

@@ -96,6 +96,11 @@ void add_summary(const ViewerReport& report, const StreamReport& stream, std::ve
     }
     lines.push_back(path_line(report, stream));
   }
+  const ViewerCounts counts = stream.statistics.counts();
+  if (counts.input_events_sent > 0 || counts.input_events_lost > 0) {
+    lines.push_back(
+        fmt::format("input    {} events sent, {} lost", counts.input_events_sent, counts.input_events_lost));
+  }
 }
 
 // ---- The --stats file ----
@@ -214,6 +219,8 @@ Json stream_json(const StreamReport& report) {
       {"frames_repeated", counts.frames_repeated},
       {"frames_unrecorded", counts.frames_unrecorded},
       {"bytes_received", counts.bytes_received},
+      {"input_events_sent", counts.input_events_sent},
+      {"input_events_lost", counts.input_events_lost},
       {"sessions", report.session_counts.sessions},
       {"seconds", statistics.seconds()},
       {"fps", statistics.frames_per_s()},

@@ -53,7 +53,7 @@ struct LiveReport {
 /// "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 252 · superseded 0 · skipped 0"
 std::string live_line(const LiveReport& report);
 
-/// Lines for the user, without newlines: three to five for each stream, and for several streams its name before them.
+/// Lines for the user, without newlines: three to six for each stream, and for several streams its name before them.
 std::vector<std::string> summary(const ViewerReport& report);
 
 /// One JSON object in one line. Keys name their units. Unknown values are null. For one stream it has everything; for

@@ -111,6 +111,7 @@ bool is_one_picture(const Scene& scene) {
   return scene.layers.size() == 1 && scene.layout != Layout::depth && !scene.wall && !scene.canvas &&
          scene.layers[0] == SceneLayer{.source = scene.layers[0].source,
                                        .local = scene.layers[0].local,
+                                       .says_alpha = scene.layers[0].says_alpha,
                                        .one_to_one = scene.layers[0].one_to_one};
 }
 
@@ -164,6 +165,11 @@ std::string fit_names(std::string_view between, std::string_view before_last) {
 
 Alpha usual_alpha(Layout layout, std::size_t index, Blend blend) noexcept {
   return layout == Layout::overlay && index > 0 && blend == Blend::over ? Alpha::straight : Alpha::opaque;
+}
+
+Alpha alpha_of(const SceneLayer& layer, AlphaMode stream) noexcept {
+  const bool asks_stream = layer.alpha == Alpha::straight && !layer.says_alpha;
+  return asks_stream && stream == AlphaMode::premultiplied ? Alpha::premultiplied : layer.alpha;
 }
 
 Wall parse_wall(std::string_view text, std::string_view what) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "frame/colour.hpp"
 #include "gl/blend.hpp"
 #include "viewer/local_source.hpp"
 
@@ -69,7 +70,8 @@ struct SceneLayer {
   Fit fit = Fit::contain;
   Blend blend = Blend::over;
   Alpha alpha = Alpha::opaque;
-  double opacity = 1;  // 0 to 1
+  bool says_alpha = false;  // the user has said it; else usual_alpha() has, and the stream is asked: alpha_of()
+  double opacity = 1;       // 0 to 1
   bool is_hidden = false;
   /// Set: a pixel of the picture is one of the surface, whatever `fit` says. No scene file has it, only the user.
   std::optional<Pan> one_to_one{};
@@ -125,6 +127,9 @@ std::string fit_names(std::string_view between = ", ", std::string_view before_l
 /// Blend::over, which shows nothing of that picture otherwise. Other blends need no alpha: black adds nothing.
 /// `index` counts the scene's layers from 0.
 Alpha usual_alpha(Layout layout, std::size_t index, Blend blend) noexcept;
+/// The alpha of a layer whose stream says `stream` of its own: where it counts, and the user has not said what it
+/// means, the stream knows.
+Alpha alpha_of(const SceneLayer& layer, AlphaMode stream) noexcept;
 
 /// The following parsers throw Error (usage); `what` names the option or key in it.
 /// "3x2@1,0": a wall of 3x2 screens, and the column and row of this one, counted from 0,0. No bezel.

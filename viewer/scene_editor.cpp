@@ -326,9 +326,8 @@ void SceneEditor::take_next_layout() {
   scene_.canvas = given_.canvas;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const SceneLayer& given = given_.layers[order_[i]];
-    const bool is_usual = given.alpha == usual_alpha(given_.layout, order_[i], given.blend);
     SceneLayer layer = given;
-    layer.alpha = is_usual ? usual_alpha(next, i, given.blend) : given.alpha;
+    layer.alpha = given.says_alpha ? given.alpha : usual_alpha(next, i, given.blend);
     layer.is_hidden = scene_.layers[i].is_hidden;
     layer.one_to_one = scene_.layers[i].one_to_one;
     scene_.layers[i] = std::move(layer);

@@ -380,6 +380,7 @@ Scene completed(SceneDraft draft) {
   draft.scene.layout = draft.layout.value_or(has_box ? Layout::free : Layout::grid);
   for (LayerDraft& each : draft.layers) {
     const std::size_t index = draft.scene.layers.size();
+    each.layer.says_alpha = each.alpha.has_value();
     each.layer.alpha = each.alpha.value_or(usual_alpha(draft.scene.layout, index, each.layer.blend));
     add_layer(draft.scene, std::move(each.layer));
   }

@@ -39,6 +39,11 @@ void Statistics::frame_unrecorded() noexcept {
   ++counts_.frames_unrecorded;
 }
 
+void Statistics::input_events(InputFate fate, std::uint64_t count) noexcept {
+  const std::scoped_lock lock(mutex_);
+  (fate == InputFate::sent ? counts_.input_events_sent : counts_.input_events_lost) += count;
+}
+
 void Statistics::await_first_frame(std::int64_t since_ns) noexcept {
   const std::scoped_lock lock(mutex_);
   awaited_since_ns_ = since_ns;

@@ -50,7 +50,12 @@ struct ViewerCounts {
   std::uint64_t frames_repeated = 0;    // in the recording, in place of skipped frames
   std::uint64_t frames_unrecorded = 0;  // received, but not in the recording: writing was too slow, or was ended
   std::uint64_t bytes_received = 0;     // payload
+  std::uint64_t input_events_sent = 0;  // handed to the connection
+  std::uint64_t input_events_lost = 0;
 };
+
+/// What became of the user's input.
+enum class InputFate { sent, lost };
 
 /// frames_received = frames_shown + frames_superseded holds whenever the viewer holds no frame. Any thread; about
 /// 270 kB, never allocates.
@@ -64,6 +69,7 @@ class Statistics {
   /// A received frame that the recording lacks.
   void frame_unrecorded() noexcept;
   void frame_checked(bool is_torn) noexcept;
+  void input_events(InputFate fate, std::uint64_t count) noexcept;
   /// The next shown frame is the first one since this time (monotonic).
   void await_first_frame(std::int64_t since_ns) noexcept;
   /// `clock_offset_ns` is the sender's clock minus ours (Subscriber::clock_offset).

@@ -68,8 +68,9 @@ class Surface {
   virtual void attach() = 0;
   virtual void detach() noexcept = 0;
 
-  /// Begins drawing the whole surface.
-  virtual void begin() noexcept = 0;
+  /// Begins drawing the whole surface. Returns the size that the picture is to have: the user may change size() at any
+  /// time, and a window that is minimised meanwhile has none.
+  virtual Size begin() noexcept = 0;
 
   /// When the surface is refreshed the next time, as far as that is known. `now_ns` is the time now (monotonic).
   virtual std::optional<Refresh> next_refresh(std::int64_t /*now_ns*/) noexcept { return std::nullopt; }
@@ -90,8 +91,8 @@ class Surface {
   /// lost.
   virtual std::optional<Presented> present() noexcept = 0;
 
-  /// Captures the surface's content. Calls `draw` if the content must be redrawn for that. Throws Error.
-  virtual Image capture(const std::function<void()>& draw) = 0;
+  /// Captures the surface's content. Calls `draw` if the content must be redrawn for that, in this size. Throws Error.
+  virtual Image capture(const std::function<void(Size size)>& draw) = 0;
 
   // ---- Any thread ----
 

@@ -110,6 +110,7 @@ bool ViewedStream::take_frame() {
   const bool skips_nothing = newest_.status.delivery == Delivery::every;
   recorder_.record(*frame, newest_.status.format,
                    skips_nothing ? Recorder::WhenFull::wait : Recorder::WhenFull::leave_out);
+  queue_.set_clock_offset(clock_offset().offset_ns);  // compared again now and then
   queue_.push(std::move(*frame));
   looks_at_full_queue_ = 0;
   if (has_all_frames()) {
@@ -164,7 +165,6 @@ void ViewedStream::follow_status() {
     log_.warning("the sender does not follow --cadence: " + printable(now.cadence_refusal));
   }
   if (now.session_number != before.session_number) {
-    queue_.set_clock_offset(clock_offset().offset_ns);
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epochs_begun != before.epochs_begun && now.format) {

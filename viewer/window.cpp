@@ -27,8 +27,11 @@ constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
 /// connection that GLFW sleeps on. wake() after each picture tells GLFW; this is for what a driver does in between.
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;
 
-/// The same while a sender waits for the input. It is also how often gamepads are read.
-constexpr std::int64_t longest_sleep_in_capture_ns = ns_per_ms;
+/// The same while a sender waits for the input.
+constexpr std::int64_t longest_sleep_in_capture_ns = 10 * ns_per_ms;
+
+/// And how often gamepads are read, if there is one.
+constexpr std::int64_t gamepad_period_ns = ns_per_ms;
 
 std::string glfw_error() {
   const char* text = nullptr;
@@ -185,7 +188,7 @@ Window::Window(const WindowOptions& options)
   if (wants_vsync_ || awaits_server_) {
     refreshes_ = XPresent::open(window_);
   }
-  read_size();
+  read_sizes();
   if (options.is_fullscreen) {
     set_fullscreen(true);
   }
@@ -239,10 +242,15 @@ void Window::connect_callbacks() noexcept {
     self.is_iconified_ = is_iconified == GLFW_TRUE;
     self.events_.needs_redraw = true;
   });
-  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) {
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int width, int height) {
     Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
-    self.read_size();
+    self.keep_size(width, height);
     self.events_.needs_redraw = true;
+  });
+  glfwSetWindowSizeCallback(window_, [](GLFWwindow* window, int width, int height) {
+    Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+    self.counted_width_ = width;
+    self.counted_height_ = height;
   });
 }
 
@@ -288,9 +296,9 @@ void Window::on_pointer(GLFWwindow* window, double x, double y) {
 
 /// GLFW counts in coordinates of the screen, which are not always pixels.
 Window::Pixels Window::pixels(double x, double y) const noexcept {
-  int width = 0, height = 0;
-  glfwGetWindowSize(window_, &width, &height);
-  return {width > 0 ? x * size().width / width : 0, height > 0 ? y * size().height / height : 0};
+  const Size now = size();
+  return {counted_width_ > 0 ? x * now.width / counted_width_ : 0,
+          counted_height_ > 0 ? y * now.height / counted_height_ : 0};
 }
 
 /// Adds where the pointer was then: glfwGetCursorPos() would say where it is by now.
@@ -337,6 +345,9 @@ GLFWmonitor* Window::monitor_here() const noexcept {
   int best_overlap = 0;
   for (GLFWmonitor* monitor : monitors()) {
     const GLFWvidmode* mode = glfwGetVideoMode(monitor);
+    if (mode == nullptr) {  // it may just have been unplugged
+      continue;
+    }
     int x = 0, y = 0;
     glfwGetMonitorPos(monitor, &x, &y);
     const int wide = std::min(at.x + at.width, x + mode->width) - std::max(at.x, x);
@@ -353,12 +364,12 @@ GLFWmonitor* Window::monitor_here() const noexcept {
 void Window::set_fullscreen(bool on) noexcept {
   if (on) {
     GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : monitor_here();
-    if (monitor == nullptr) {
+    const GLFWvidmode* mode = monitor != nullptr ? glfwGetVideoMode(monitor) : nullptr;
+    if (mode == nullptr) {
       return;
     }
     chosen_monitor_ = nullptr;  // --monitor applies only at start; afterwards the window's position decides
     windowed_place_ = place();
-    const GLFWvidmode* mode = glfwGetVideoMode(monitor);
     glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
   } else {
     const Place& at = windowed_place_;
@@ -370,9 +381,15 @@ void Window::set_fullscreen(bool on) noexcept {
   events_.needs_redraw = true;
 }
 
-void Window::read_size() noexcept {
+/// Asks the X server, which must not happen once the viewer runs: a server that hangs answers no call.
+void Window::read_sizes() noexcept {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);
+  keep_size(width, height);
+  glfwGetWindowSize(window_, &counted_width_, &counted_height_);
+}
+
+void Window::keep_size(int width, int height) noexcept {
   size_ = static_cast<std::uint64_t>(std::max(width, 0)) << 32U | static_cast<std::uint32_t>(std::max(height, 0));
 }
 
@@ -395,10 +412,11 @@ void Window::detach() noexcept {
   glfwMakeContextCurrent(nullptr);
 }
 
-void Window::begin() noexcept {
+Size Window::begin() noexcept {
   const Size now = size();
   glBindFramebuffer(GL_FRAMEBUFFER, 0);
   glViewport(0, 0, static_cast<GLsizei>(now.width), static_cast<GLsizei>(now.height));
+  return now;
 }
 
 std::optional<Refresh> Window::next_refresh(std::int64_t now_ns) noexcept {
@@ -425,16 +443,18 @@ std::optional<Surface::Presented> Window::present() noexcept {
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.
-Image Window::capture(const std::function<void()>& draw) {
+Image Window::capture(const std::function<void(Size)>& draw) {
   const OffscreenTarget target(size());
   target.bind();
-  draw();
+  draw(target.size());
   return read_image(target);
 }
 
 SurfaceEvents Window::wait_events(std::int64_t deadline_ns) noexcept {
-  const std::int64_t left_ns =
-      std::min(deadline_ns - monotonic_ns(), capture_.is_capturing ? longest_sleep_in_capture_ns : longest_sleep_ns);
+  const std::int64_t longest_ns = !capture_.is_capturing ? longest_sleep_ns
+                                  : known_gamepads_ != 0 ? gamepad_period_ns
+                                                         : longest_sleep_in_capture_ns;
+  const std::int64_t left_ns = std::min(deadline_ns - monotonic_ns(), longest_ns);
   if (left_ns > 0) {
     glfwWaitEventsTimeout(static_cast<double>(left_ns) / 1e9);
   } else {

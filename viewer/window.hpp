@@ -48,11 +48,11 @@ class Window final : public Surface {
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
   void attach() override;
   void detach() noexcept override;
-  void begin() noexcept override;
+  Size begin() noexcept override;
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
   [[nodiscard]] bool is_synchronised() const noexcept override { return is_synchronised_; }
   std::optional<Presented> present() noexcept override;
-  Image capture(const std::function<void()>& draw) override;
+  Image capture(const std::function<void(Size)>& draw) override;
   void set_pointer(PointerShape shape) noexcept override;
   void listen_to_input(const InputListener& listener) override;
   void set_capture(CaptureMode mode) noexcept override;
@@ -77,7 +77,7 @@ class Window final : public Surface {
   void connect_callbacks() noexcept;
   // ---- window_input.cpp ----
   void connect_input_callbacks() noexcept;
-  bool offer(InputEvent event) noexcept;
+  bool offer(const InputEvent& event) noexcept;
   bool offer_key(int key, int scancode, int action, int modifiers);
   bool offer_button(int button, int action, int modifiers);
   bool offer_pointer(double x, double y);
@@ -92,7 +92,8 @@ class Window final : public Surface {
   void add_input(SceneInput event) noexcept;
   void show_pointer() noexcept;
   void set_fullscreen(bool on) noexcept;
-  void read_size() noexcept;
+  void read_sizes() noexcept;
+  void keep_size(int width, int height) noexcept;
   [[nodiscard]] GLFWmonitor* monitor_here() const noexcept;
   [[nodiscard]] Place place() const noexcept;
 
@@ -100,6 +101,8 @@ class Window final : public Surface {
   ScreensaverInhibitor screensaver_;
   GLFWmonitor* chosen_monitor_ = nullptr;  // set by --monitor
   GLFWwindow* window_ = nullptr;
+  int counted_width_ = 0;  // of the window, as GLFW counts
+  int counted_height_ = 0;
   Place windowed_place_{};  // restored when fullscreen ends
   SurfaceEvents events_;
   InputListener listener_;

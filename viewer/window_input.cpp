@@ -100,7 +100,7 @@ void Window::connect_input_callbacks() noexcept {
                         [](GLFWwindow* window, double dx, double dy) { window_of(window).offer_wheel(dx, dy); });
   glfwSetWindowFocusCallback(window_, [](GLFWwindow* window, int is_focused) {
     if (is_focused == GLFW_FALSE) {
-      window_of(window).offer({.what = FocusInput{.is_focused = false}});
+      window_of(window).offer({.time_ns = monotonic_ns(), .what = FocusInput{.is_focused = false}});
     }
   });
 }
@@ -116,6 +116,8 @@ void Window::set_capture(CaptureMode mode) noexcept {
     if (glfwRawMouseMotionSupported() == GLFW_TRUE) {
       glfwSetInputMode(window_, GLFW_RAW_MOUSE_MOTION, mode.locks_pointer ? GLFW_TRUE : GLFW_FALSE);
     }
+  }
+  if (mode.locks_pointer && !was_locked) {  // then GLFW does not ask the X server
     glfwGetCursorPos(window_, &locked_x_, &locked_y_);
   }
 }
@@ -124,14 +126,14 @@ void Window::set_title_note(const std::string& note) noexcept {
   glfwSetWindowTitle(window_, (note.empty() ? title_ : title_ + " – " + printable(note)).c_str());
 }
 
-// ---- Each returns whether the viewer itself is to ignore it ----
+// ---- Each returns whether the viewer itself is to ignore it. Each takes the time first ----
 
-bool Window::offer(InputEvent event) noexcept {
-  event.time_ns = monotonic_ns();
+bool Window::offer(const InputEvent& event) noexcept {
   return listener_ && listener_(event);
 }
 
 bool Window::offer_key(int key, int scancode, int action, int modifiers) {
+  const std::int64_t time_ns = monotonic_ns();
   if (!listener_) {
     return false;
   }
@@ -141,7 +143,8 @@ bool Window::offer_key(int key, int scancode, int action, int modifiers) {
     const char* const name = glfwGetKeyName(key, scancode);
     keysym = name != nullptr ? keysym_of(name) : 0;
   }
-  return offer({.what = KeyInput{.usage = code != nullptr ? code->usage : std::uint16_t{0},
+  return offer({.time_ns = time_ns,
+                .what = KeyInput{.usage = code != nullptr ? code->usage : std::uint16_t{0},
                                  .keysym = keysym,
                                  .is_pressed = action != GLFW_RELEASE,
                                  .is_repeat = action == GLFW_REPEAT,
@@ -150,17 +153,19 @@ bool Window::offer_key(int key, int scancode, int action, int modifiers) {
 
 void Window::offer_text(unsigned int character) {
   if (listener_) {
-    offer({.what = TextInput{.text = utf8(character)}});
+    offer({.time_ns = monotonic_ns(), .what = TextInput{.text = utf8(character)}});
   }
 }
 
 bool Window::offer_button(int button, int action, int modifiers) {
+  const std::int64_t time_ns = monotonic_ns();
   const auto known = button_of(button);
   if (!listener_ || !known) {
     return false;
   }
   const Pixels at = pixels(pointer_x_, pointer_y_);
-  return offer({.what = ButtonInput{.button = *known,
+  return offer({.time_ns = time_ns,
+                .what = ButtonInput{.button = *known,
                                     .is_pressed = action == GLFW_PRESS,
                                     .x = at.x,
                                     .y = at.y,
@@ -169,21 +174,23 @@ bool Window::offer_button(int button, int action, int modifiers) {
 
 /// GLFW lets the position of a locked pointer run beyond the window.
 bool Window::offer_pointer(double x, double y) {
+  const std::int64_t time_ns = monotonic_ns();
   if (!capture_.locks_pointer) {
     pointer_x_ = x;
     pointer_y_ = y;
     const Pixels at = pixels(x, y);
-    return listener_ && offer({.what = PointerInput{.x = at.x, .y = at.y}});
+    return listener_ && offer({.time_ns = time_ns, .what = PointerInput{.x = at.x, .y = at.y}});
   }
   const Pixels way = pixels(x - std::exchange(locked_x_, x), y - std::exchange(locked_y_, y));
-  return offer({.what = PointerInput{.dx = way.x, .dy = way.y, .is_locked = true}});
+  return offer({.time_ns = time_ns, .what = PointerInput{.dx = way.x, .dy = way.y, .is_locked = true}});
 }
 
 /// GLFW counts to the left on X11 and Wayland.
 void Window::offer_wheel(double dx, double dy) {
+  const std::int64_t time_ns = monotonic_ns();
   const Pixels at = pixels(pointer_x_, pointer_y_);
   const WheelInput wheel{.dx = -dx, .dy = dy, .x = at.x, .y = at.y, .modifiers = held_modifiers(window_)};
-  if (!offer({.what = wheel})) {
+  if (!offer({.time_ns = time_ns, .what = wheel})) {
     add_input({.kind = SceneInput::Kind::wheel, .notches = dy});
   }
 }
@@ -201,11 +208,11 @@ void Window::offer_gamepads() {
       for (unsigned int i = 0; i <= GLFW_GAMEPAD_BUTTON_LAST; ++i) {
         gamepad.buttons = static_cast<std::uint16_t>(gamepad.buttons | (state.buttons[i] == GLFW_PRESS ? 1U << i : 0U));
       }
-      offer({.what = gamepad});
+      offer({.time_ns = monotonic_ns(), .what = gamepad});
     } else if ((known_gamepads_ & bit) != 0) {
       known_gamepads_ &= ~bit;
       gamepad.is_connected = false;
-      offer({.what = gamepad});
+      offer({.time_ns = monotonic_ns(), .what = gamepad});
     }
   }
 }

@@ -15,6 +15,14 @@ class BlockedDisplay(OnADisplay):
     def block(self):
         self.server.send_signal(signal.SIGSTOP)
 
+    def block_with_motion(self, viewer):
+        """The server has sent the pointer's way to the viewer, which takes it when the server answers no more."""
+        viewer.pause()
+        self.tool("xdotool", "mousemove", 100, 100, "mousemove", 110, 100, "mousedown", 1, "mousemove", 120, 100)
+        self.tool("xdotool", "getmouselocation")  # the server has answered: it has done what came before
+        self.block()
+        viewer.go_on()
+
     def superseded(self, viewer) -> int:
         return int(re.findall(r"superseded (\d+)", viewer.text)[-1])
 
@@ -35,6 +43,21 @@ class BlockedDisplay(OnADisplay):
         self.ends(viewer)
         shown = self.end(sender, viewer)
         self.assertGreater(shown["frames_superseded"], 40)
+
+    def test_ctrl_c_ends_the_viewer_when_the_pointer_has_moved(self):
+        self.end_after_motion()
+
+    def test_ctrl_c_ends_it_also_while_it_sends_input(self):
+        self.end_after_motion("--input")
+
+    def end_after_motion(self, *options):
+        sender, viewer = self.start_bars(*options)
+        before = self.superseded(viewer)
+        self.block_with_motion(viewer)
+        self.wait_for_superseded(viewer, before + 40)
+        viewer.interrupt()
+        self.ends(viewer)
+        self.end(sender, viewer)
 
     def test_duration_ends_it(self):
         sender, viewer = self.start_bars("--duration", "10s")

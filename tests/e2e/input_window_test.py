@@ -125,6 +125,10 @@ class InputWindow(OnADisplay):
         self.wait_event(sender, "focus", count, focused=False)
         self.quit(viewer)
         self.check_balance(sender)
+        stats = self.stats(viewer)
+        self.assertGreaterEqual(stats["input_events_sent"], len(self.events(sender)))
+        self.assertEqual(stats["input_events_lost"], 0)
+        self.assertIn(f"input    {stats['input_events_sent']} events sent, 0 lost", viewer.text)
         self.assertTrue(all(event["usage"] != 0xE4 for event in self.events(sender) if event["type"] == "key"))
 
     def test_the_mouse_counts_in_pixels_of_the_frame(self):

@@ -186,6 +186,17 @@ class Interrupt(harness.EndToEnd):
             self.ends_soon(program, harness.FAILED)
             program.wait_line("nobody reads the statistics from the named pipe 'pipe'")
 
+    def test_while_nobody_reads_the_frame_times(self):
+        os.mkfifo(self.file("pipe"))
+        sender = self.send_on("pattern", "--size", "64x36")
+        viewer = self.view(sender.address, "--frame-times", "pipe", terminal=True)
+        viewer.wait_line("shown [1-9]")
+        viewer.interrupt()
+        self.ends_soon(viewer, harness.FAILED)
+        viewer.wait_line("nobody reads the frame times from the named pipe 'pipe'")
+        sender.interrupt()
+        self.ends_soon(sender)
+
     def test_while_dialling_somebody_who_is_silent(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             viewer = self.view(f"127.0.0.1:{silent.getsockname()[1]}", "--insecure")

@@ -133,7 +133,7 @@ class Pacing(OnADisplay):
         self.assertIn("--frame-times is '/nowhere/times.csv', which cannot be written", viewer.text)
         viewer = self.view(sender.address, "--frames", "3", "--frame-times", "/dev/full")
         self.ends(viewer, harness.FAILED)
-        self.assertIn("cannot write --frame-times '/dev/full': No space left on device", viewer.text)
+        self.assertIn("cannot write the frame times to '/dev/full': No space left on device", viewer.text)
 
 
 if __name__ == "__main__":

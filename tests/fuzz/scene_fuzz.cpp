@@ -42,8 +42,10 @@ std::string source_in_file(const SceneLayer& layer) {
 std::string in_file(const SceneLayer& layer) {
   std::string text = "[[layer]]\n" + source_in_file(layer);
   text += "\nopacity = " + in_file(layer.opacity) + "\nhidden = " + (layer.is_hidden ? "true" : "false");
-  text += "\nfit = '" + std::string(name(layer.fit)) + "'\nblend = '" + std::string(name(layer.blend)) +
-          "'\nalpha = '" + std::string(name(layer.alpha)) + "'\n";
+  text += "\nfit = '" + std::string(name(layer.fit)) + "'\nblend = '" + std::string(name(layer.blend)) + "'\n";
+  if (layer.says_alpha) {
+    text += "alpha = '" + std::string(name(layer.alpha)) + "'\n";
+  }
   if (const auto& box = layer.box) {
     text += "at = [" + in_file(box->x) + ", " + in_file(box->y) + "]\nsize = [" + in_file(box->width) + ", " +
             in_file(box->height) + "]\n";

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "gl/frame_texture.hpp"
 #include "gl/offscreen_target.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/pixels/gl_test.hpp"
 #include "tests/pixels/reference.hpp"
 
@@ -313,6 +314,26 @@ TEST_F(FrameTextureTest, RefusesWhatIsNoPictureAndKeepsTheOneBefore) {
   if (max_side < 32768) {
     draw(texture, {0, 0, 64, 48});
     EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+  }
+}
+
+GLenum GLAD_API_PTR has_no_memory() {
+  return GL_OUT_OF_MEMORY;
+}
+
+TEST_F(FrameTextureTest, KeepsThePictureIfThereIsNoMemoryForAnother) {
+  for (const auto method : {UploadMethod::client_pointer, UploadMethod::persistent_buffer}) {
+    FrameTexture texture(method);
+    ASSERT_TRUE(texture.upload(coordinates(64, 48).view()));
+    {
+      const test::Substitute<decltype(glad_glGetError)> full(glad_glGetError, has_no_memory);
+      EXPECT_FALSE(texture.upload(coordinates(20, 10).view()));
+    }
+    EXPECT_EQ(texture.frame_size(), (Size{64, 48}));
+    draw(texture, {0, 0, 64, 48});
+    EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+    ASSERT_TRUE(texture.upload(coordinates(20, 10).view()));
+    EXPECT_EQ(texture.frame_size(), (Size{20, 10}));
   }
 }
 

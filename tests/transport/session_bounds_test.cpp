@@ -307,13 +307,55 @@ TEST_F(SessionBounds, TheClocksDifferByTheEstimateWithinItsUncertainty) {
         {.dial = &to}, over_tcp());
     const std::int64_t took_ns = monotonic_ns() - begin_ns;
     sender.join();
-    const std::int64_t uncertainty_ns = session.clock_uncertainty_ns;
+    const std::int64_t uncertainty_ns = session.clock().uncertainty_ns;
     // The answer's stamp is that of the question: the estimate is wrong by just the half of the round trip.
-    EXPECT_NEAR(static_cast<double>(ahead_ns - session.clock_offset_ns), static_cast<double>(uncertainty_ns), 1);
+    EXPECT_NEAR(static_cast<double>(ahead_ns - session.clock().offset_ns), static_cast<double>(uncertainty_ns), 1);
     EXPECT_GT(uncertainty_ns, 0);
     // Eight round trips took place in this time, seven of them held back. The quickest is at most an eighth of it.
     EXPECT_LE(uncertainty_ns, took_ns / 8 / 2);
   }
+}
+
+/// The same, and goes on with another offset, without delay, until the viewer hangs up.
+void tell_another_time(Listener& listener, std::int64_t ahead_ns) {
+  const auto [viewer, data] = set_up_link(listener);
+  try {
+    for (int question = 0;; ++question) {
+      ClockMessage clock = read_clock(viewer.channel->receive(monotonic_ns() + timeout_ns));
+      if (question < ClockComparison::questions) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+      clock.sender_ns = clock.viewer_ns + (question < ClockComparison::questions ? 0 : ahead_ns);
+      viewer.channel->send(to_json(clock), monotonic_ns() + timeout_ns);
+    }
+  } catch (const Error&) {
+    return;
+  }
+}
+
+TEST_F(SessionBounds, TheClocksAreComparedAgainWhileTheSessionRuns) {
+  constexpr std::int64_t ahead_ns = 3600 * ns_per_s;
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const HostPort to{.host = "127.0.0.1", .port = listener.port()};
+  std::thread sender([&] { tell_another_time(listener, ahead_ns); });
+  {
+    ViewerSession session(
+        authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, over_tcp());
+    session.keep_comparing_clocks(monotonic_ns());
+    session.handle_messages();
+    EXPECT_LT(session.clock().offset_ns, ns_per_s) << "it is not due";
+    session.keep_comparing_clocks(monotonic_ns() + ClockComparison::period_ns);
+    const auto is_new = [&] {
+      session.handle_messages();
+      return session.clock().offset_ns > ahead_ns / 2;
+    };
+    EXPECT_TRUE(eventually(is_new));
+    EXPECT_NEAR(static_cast<double>(ahead_ns - session.clock().offset_ns),
+                static_cast<double>(session.clock().uncertainty_ns), 1);
+    session.hang_up();
+  }
+  sender.join();
 }
 
 TEST_F(SessionBounds, TheClocksOfOneMachineDifferByNothing) {

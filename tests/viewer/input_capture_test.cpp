@@ -385,6 +385,35 @@ TEST_F(InputCaptureTest, KeepsRoomForReleases) {
   EXPECT_EQ(events.back().what, What(FocusInput{}));
 }
 
+TEST_F(InputCaptureTest, CountsWhatItHasNoRoomFor) {
+  focus();
+  std::uint64_t taken = 0;
+  for (int i = 0; i < 2 * static_cast<int>(max_input_events); ++i, ++taken) {
+    take(TextInput{.text = "x"});
+  }
+  key(usage_a);
+  button(20, 20, true, InputButton::right);
+  take(WheelInput{.dy = 1});
+  taken += 3;
+  const std::size_t waiting = sent().events.size();
+  const auto lost = capture_.take_lost();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].stream, left_.stream);
+  EXPECT_GE(lost[0].events, max_input_events);
+  EXPECT_EQ(waiting + lost[0].events, taken);
+  take(TextInput{.text = "x"});
+  EXPECT_TRUE(capture_.take_lost().empty());
+}
+
+TEST_F(InputCaptureTest, LosesNothingThatBecomesOneEvent) {
+  focus();
+  for (int i = 0; i < 2 * static_cast<int>(max_input_events); ++i) {
+    move(10 + i % 50, 20);
+  }
+  EXPECT_EQ(sent().events.size(), 1U);
+  EXPECT_TRUE(capture_.take_lost().empty());
+}
+
 TEST_F(InputCaptureTest, LimitsWhatASenderWouldRefuse) {
   left_.at.picture = {0, 0, 1, 1};
   left_.frame = {30000, 30000};

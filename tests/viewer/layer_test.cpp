@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 #include "base/clock.hpp"
 #include "tests/base/substitute.hpp"
@@ -213,6 +214,36 @@ TEST_F(GoodLayer, IsDrawnFastWhileItsSizeChanges) {
   EXPECT_FALSE(layer_.is_provisional());
   draw({59, 36}, now_ns + Layer::calm_ns + 1);
   EXPECT_FALSE(layer_.is_provisional());
+}
+
+GLenum GLAD_API_PTR is_incomplete(GLuint, GLenum) {
+  return GL_FRAMEBUFFER_UNSUPPORTED;
+}
+
+/// A picture that is cut needs a texture on its way.
+TEST_F(GoodLayer, SaysWhyItCannotBeDrawnAndLeavesOthersAlone) {
+  FrameMaker frames;
+  ASSERT_EQ(layer_.upload(frames.make(1, 90)), Layer::Upload::done);
+  {
+    const test::Substitute<decltype(glad_glCheckNamedFramebufferStatus)> no_memory(glad_glCheckNamedFramebufferStatus,
+                                                                                   is_incomplete);
+    surface_.begin();
+    layer_.draw({-32, -18, 128, 72}, {64, 36}, 0);
+  }
+  EXPECT_TRUE(layer_.cannot_be_drawn());
+  const auto failure = layer_.take_failure();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(std::string(failure->what()), "libplacebo cannot draw this picture; take --quality fast");
+  draw({64, 36}, 0);
+  EXPECT_EQ(red_in_the_middle(), 0) << "it was given up";
+  EXPECT_FALSE(layer_.take_failure()) << "it is said once";
+  Layer other(painters_, false, statistics_, Quality::good);
+  ASSERT_EQ(other.upload(frames.make(2, 90)), Layer::Upload::done);
+  other.draw({0, 0, 64, 36}, {64, 36}, 0);
+  EXPECT_NEAR(red_in_the_middle(), 90, 1);
+  ASSERT_EQ(layer_.upload(frames.make(3, 60)), Layer::Upload::done);
+  draw({64, 36}, 0);
+  EXPECT_NEAR(red_in_the_middle(), 60, 1) << "the next frame may be another one";
 }
 
 /// PQ has half of the full scale at 92 cd/m² (SMPTE ST 2084), which is not the middle of an SDR screen.

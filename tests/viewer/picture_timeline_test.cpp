@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -157,6 +158,12 @@ TEST(RecordingRate, IsNotFasterThanTheScreen) {
   const std::array streams = {Rational{240, 1}};
   EXPECT_EQ(recording_rate(streams, 16'666'667), (Rational{60, 1}));
   EXPECT_EQ(recording_rate(streams, 16'683'350), (Rational{60000, 1001}));
+}
+
+TEST(RecordingRate, IsNoneThatOnlyANumberCanBe) {
+  const std::array streams = {Rational{25, 1}, Rational{UINT32_MAX, 1}, Rational{UINT32_MAX, 0}};
+  EXPECT_EQ(recording_rate(streams, 0), (Rational{1000, 1}));
+  EXPECT_EQ(recording_rate(std::array{Rational{1000, 1}}, 0), (Rational{1000, 1}));
 }
 
 TEST(RecordingRate, IsTheScreensIfNoStreamHasOne) {

@@ -58,9 +58,9 @@ class WatchedSurface final : public Surface {
     counting_.reset();
     headless_.detach();
   }
-  void begin() noexcept override {
+  Size begin() noexcept override {
     ++drawings;
-    headless_.begin();
+    return headless_.begin();
   }
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override { return headless_.next_refresh(now_ns); }
   [[nodiscard]] bool is_synchronised() const noexcept override { return headless_.is_synchronised(); }
@@ -76,7 +76,7 @@ class WatchedSurface final : public Surface {
     }
     return presented;
   }
-  Image capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
+  Image capture(const std::function<void(Size)>& draw) override { return headless_.capture(draw); }
   void wake() noexcept override { headless_.wake(); }
   [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
   [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }

@@ -83,6 +83,18 @@ TEST(RefreshModel, BeginsAnewWhereObservationsContradictEachOther) {
   EXPECT_FALSE(too_fast.next_after(ns_per_s + 100));
 }
 
+TEST(RefreshModel, KnowsFastScreens) {
+  for (const std::int64_t fast_ns : {1'851'852, 1'000'000}) {  // 540 Hz and 1000 Hz
+    RefreshModel model;
+    for (int i = 0; i < 10; ++i) {
+      model.observe(ns_per_s + i * fast_ns, static_cast<std::uint64_t>(i));
+    }
+    const auto next = model.next_after(ns_per_s + 9 * fast_ns);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->period_ns, fast_ns);
+  }
+}
+
 TEST(RefreshModel, FollowsAnotherRateSoon) {
   RefreshModel model;
   observe(model, 0, 200);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -55,6 +56,20 @@ TEST_F(ReportTest, SaysHowFramesArePaced) {
   EXPECT_NEAR(stats.at("refresh_hz").get<double>(), 60, 1e-3);
   EXPECT_EQ(summary(report()).at(3),
             "pacing   chosen 5.1 ms after the quickest arrival (jitter p99.9 4.1 ms); screen 60.00 Hz");
+}
+
+TEST_F(ReportTest, SaysWhatBecameOfTheInput) {
+  const auto has_line = [this] {
+    return std::ranges::any_of(summary(report()), [](const std::string& line) { return line.starts_with("input"); });
+  };
+  EXPECT_FALSE(has_line());
+  EXPECT_EQ(json::parse(stats_json(report())).at("input_events_sent"), 0);
+  statistics_.input_events(InputFate::sent, 7);
+  statistics_.input_events(InputFate::lost, 2);
+  EXPECT_TRUE(has_line());
+  EXPECT_EQ(summary(report()).back(), "input    7 events sent, 2 lost");
+  EXPECT_EQ(json::parse(stats_json(report())).at("input_events_sent"), 7);
+  EXPECT_EQ(json::parse(stats_json(report())).at("input_events_lost"), 2);
 }
 
 TEST_F(ReportTest, JsonHasEveryKeyOfTheDesign) {

@@ -194,6 +194,7 @@ TEST_F(SceneEditorTest, AnAlphaThatNobodyHasSaidIsThatOfTheLayout) {
   key(SceneKey::next_layout);
   EXPECT_EQ(editor_.scene().layers[1].alpha, Alpha::opaque);
   given_.layers[1].alpha = Alpha::premultiplied;
+  given_.layers[1].says_alpha = true;
   begin(given_);
   key(SceneKey::next_layout);
   EXPECT_EQ(editor_.scene().layers[1].alpha, Alpha::premultiplied);

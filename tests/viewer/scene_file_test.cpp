@@ -78,6 +78,7 @@ source = "[::1]:5290"
   layer.fit = Fit::cover;
   layer.blend = Blend::screen;
   layer.alpha = Alpha::premultiplied;
+  layer.says_alpha = true;
   layer.opacity = 0.5;
   layer.is_hidden = true;
   expected.layers[1].source = "[::1]:5290";

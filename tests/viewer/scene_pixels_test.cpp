@@ -30,6 +30,7 @@ struct DrawnScene {
   ReferenceScene scene;
   std::vector<Size> frames;
   Size surface{160, 80};
+  AlphaMode alpha_mode = AlphaMode::unspecified;  // as the streams say
 };
 
 /// A stream whose pixels are like no others: of the frame, or of another stream's. Colours are multiples of 16, so that
@@ -81,8 +82,9 @@ class ScenePixels : public testing::Test {
     std::vector<ComposedStream> composed;
     ASSERT_EQ(drawn.frames.size(), drawn.scene.layers.size());
     for (std::size_t i = 0; i < drawn.frames.size(); ++i) {
-      streams.push_back(std::make_unique<PixelStream>(painters_, drawn.frames[i], static_cast<std::uint32_t>(i),
-                                                      drawn.scene.layers[i].alpha == "premultiplied"));
+      streams.push_back(std::make_unique<PixelStream>(
+          painters_, drawn.frames[i], static_cast<std::uint32_t>(i),
+          drawn.scene.layers[i].alpha == "premultiplied" || drawn.alpha_mode == AlphaMode::premultiplied));
       ASSERT_NO_FATAL_FAILURE(streams.back()->upload());
       pictures.push_back(streams.back()->picture);
       composed.push_back(
@@ -92,11 +94,23 @@ class ScenePixels : public testing::Test {
     target.bind();
     Composition composition;
     composition.show(parse_scene(test::text_of(drawn.scene), "scene.toml"));
+    facts_.status.format.emplace().alpha_mode = drawn.alpha_mode;
     composition.draw({.size = drawn.surface}, composed, 1);
     std::vector<std::byte> seen(target.size_bytes());
     target.read_rgba(seen);
     const int width = static_cast<int>(drawn.surface.width), height = static_cast<int>(drawn.surface.height);
-    expect_pixels(seen, test::picture_of(drawn.scene, pictures, width, height, tolerance()), width);
+    expect_pixels(seen, test::picture_of(as_meant(drawn), pictures, width, height, tolerance()), width);
+  }
+
+  /// With what the streams say in place of the usual alpha.
+  static ReferenceScene as_meant(const DrawnScene& drawn) {
+    ReferenceScene meant = drawn.scene;
+    for (std::size_t i = 1; i < meant.layers.size() && drawn.alpha_mode == AlphaMode::premultiplied; ++i) {
+      ReferenceLayer& layer = meant.layers[i];
+      const bool has_alpha = meant.layout == "overlay" && (layer.blend.empty() || layer.blend == "over");
+      layer.alpha = has_alpha && layer.alpha.empty() ? "premultiplied" : layer.alpha;
+    }
+    return meant;
   }
 
   static void expect_pixels(const std::vector<std::byte>& seen, const std::vector<test::ReferenceColour>& expected,
@@ -316,6 +330,25 @@ TEST_F(ScenePixels, EveryBlendInBothLightsWithEveryAlpha) {
                {.layout = "free", .light = light, .layers = {plain_layer, beside, plain_layer, upper}},
                {{80, 40}, {40, 20}, {10, 40}, {80, 30}},
                {80, 40}}));
+        }
+      }
+    }
+  }
+}
+
+/// Of a premultiplied stream nothing is multiplied twice, unless the user says so.
+TEST_F(ScenePixels, StreamsThatSayWhatTheirAlphaMeans) {
+  for (const AlphaMode mode : {AlphaMode::straight, AlphaMode::premultiplied}) {
+    for (const std::string layout : {"overlay", "grid"}) {
+      const Size surface{layout == "grid" ? 160U : 80U, 40};  // nothing is scaled
+      for (const std::string blend : {"", "add"}) {
+        for (const std::string alpha : {"", "opaque", "straight", "premultiplied"}) {
+          ASSERT_NO_FATAL_FAILURE(
+              expect_as_documented({"with an alpha mode",
+                                    {.layout = layout, .layers = {plain_layer, {.blend = blend, .alpha = alpha}}},
+                                    {{80, 40}, {80, 40}},
+                                    surface,
+                                    mode}));
         }
       }
     }

@@ -82,6 +82,20 @@ TEST_F(TaggedFrames, AreNotWaitedForAtTheEnd) {
   EXPECT_EQ(superseded(), 1U);
 }
 
+TEST_F(TaggedFrames, AreShownAtTheEndIfTheyAreChosen) {
+  push(1, 6);
+  push(2, 7);
+  queue_.choose(7);
+  queue_.close();
+  EXPECT_FALSE(queue_.is_done()) << "the drawing thread has not taken it yet";
+  EXPECT_EQ(superseded(), 1U);
+  const auto frame = queue_.take();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->header().user_tag, 7U);
+  show();
+  EXPECT_TRUE(queue_.is_done());
+}
+
 TEST_F(TaggedFrames, HoldNoCreditIfNobodyHasAskedForThem) {
   queue_.show_by_tag(false);
   push(1, 0);

@@ -222,7 +222,7 @@ class Subscriber {
   /// Increases with every change of the status; cheap enough to compare for each frame.
   [[nodiscard]] std::uint64_t status_version() const noexcept;
   /// The sender's CLOCK_MONOTONIC minus ours, and the maximum error. Both are 0 on one host; otherwise estimated over
-  /// the control channel.
+  /// the control channel, again every ten seconds: between two comparisons the error grows (ClockEstimate).
   struct ClockOffset {
     std::int64_t offset_ns = 0;
     std::int64_t uncertainty_ns = 0;

@@ -272,8 +272,7 @@ bool Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     frames_before_session_ = flows_.frames_received();
     has_session_ = true;
     ++sessions_;
-    clock_offset_ns_ = session->clock_offset_ns;
-    clock_uncertainty_ns_ = session->clock_uncertainty_ns;
+    keep_clock(session->clock());
     status_.state = SubscriberState::connected;
     status_.message = "connected to " + session->peer();
     status_.start_line = session->start_line();
@@ -304,12 +303,14 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       return;
     }
     publish_news(session, epoch);
+    keep_clock(session.clock());
     if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch.epochs_begun) {
       session.announce_ready();
     }
     try {
       if (!session.has_bye()) {
         send_cadence(session);
+        session.keep_comparing_clocks(monotonic_ns());
         outbox_.flush();
       }
       session.check_peer();
@@ -330,6 +331,16 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
     }
     await_news(session);
   }
+}
+
+void Subscriber::Implementation::keep_clock(const ClockEstimate& clock) noexcept {
+  const std::scoped_lock lock(clock_mutex_);
+  clock_ = clock;
+}
+
+Subscriber::ClockOffset Subscriber::Implementation::clock_offset() const noexcept {
+  const std::scoped_lock lock(clock_mutex_);
+  return {.offset_ns = clock_.offset_ns, .uncertainty_ns = clock_.uncertainty_at(monotonic_ns())};
 }
 
 void Subscriber::Implementation::ask_cadence(const CadenceRequest& request) noexcept {

@@ -47,7 +47,7 @@ class Subscriber::Implementation {
   SubscriberCounts counts() const;
   std::uint16_t port() const noexcept { return acceptor_ ? acceptor_->port() : std::uint16_t{0}; }
   std::uint64_t status_version() const noexcept { return status_version_.load(std::memory_order_acquire); }
-  ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
+  ClockOffset clock_offset() const noexcept;
 
  private:
   std::optional<ReceivedFrame> take_arrived();
@@ -76,6 +76,7 @@ class Subscriber::Implementation {
     std::uint64_t epochs_begun = 0;
   };
   void send_cadence(ViewerSession& session);
+  void keep_clock(const ClockEstimate& clock) noexcept;
   void publish_news(const ViewerSession& session, ServedEpoch& epoch);
   void await_news(const ViewerSession& session);
   [[nodiscard]] bool is_stopping() const {
@@ -122,8 +123,8 @@ class Subscriber::Implementation {
   std::atomic<std::uint64_t> frames_lost_ = 0;
   std::atomic<std::uint64_t> sessions_ = 0;
   std::atomic<std::size_t> unanswered_peers_ = 0;  // in take_incoming()
-  std::atomic<std::int64_t> clock_offset_ns_ = 0;
-  std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
+  mutable std::mutex clock_mutex_;                 // apart, because every picture asks for it; guards the next one
+  ClockEstimate clock_;
   std::int64_t no_session_since_ns_ = 0;  // the subscriber's thread
   LinkFallbackPolicy link_fallback_;      // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -336,30 +335,27 @@ LinkConnection ViewerSession::await_sender(DataConnector data_connector, const D
   }
 }
 
-/// Takes the offset of the exchange with the shortest round trip. Half of that round trip is the maximum error
-/// (Cristian 1989).
 void ViewerSession::compare_clocks(std::int64_t timeout_ns) {
-  constexpr int exchanges = 8;
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
-  std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
-  for (int i = 0; i < exchanges; ++i) {
-    const std::int64_t asked_ns = monotonic_ns();
-    authenticated_.channel->send(to_json(ClockMessage{.viewer_ns = asked_ns}));
+  std::optional<ClockMessage> question = clocks_.begin(monotonic_ns());
+  while (question) {
+    authenticated_.channel->send(to_json(*question));
     for (;;) {
       const auto message = receive_in_step(*authenticated_.channel, deadline_ns);
       if (message_type(message) != "clock") {
         handle(message);
         continue;
       }
-      const ClockMessage answer = read_clock(message);
-      const std::int64_t round_trip_ns = monotonic_ns() - asked_ns;
-      if (answer.viewer_ns == asked_ns && round_trip_ns < shortest_ns) {
-        shortest_ns = round_trip_ns;
-        clock_offset_ns = answer.sender_ns - (asked_ns + round_trip_ns / 2);
-        clock_uncertainty_ns = round_trip_ns / 2;
-      }
+      question = clocks_.take(read_clock(message), monotonic_ns());
       break;
     }
+  }
+}
+
+/// A sender that does not answer is asked again the next time.
+void ViewerSession::keep_comparing_clocks(std::int64_t now_ns) {
+  if (!authenticated_.is_unix && clocks_.is_due(now_ns) && !has_backlog()) {
+    post(to_json(clocks_.begin(monotonic_ns())));
   }
 }
 
@@ -413,6 +409,10 @@ void ViewerSession::handle(const nlohmann::json& message) {
                                   .takes_slices = true};
   } else if (type == "no_link") {
     give_up_link(read_no_link(message));
+  } else if (type == "clock") {
+    if (const auto question = clocks_.take(read_clock(message), monotonic_ns())) {
+      post(to_json(*question));
+    }
   } else if (type == "no_cadence") {
     cadence_refusal_ = read_no_cadence(message);
   } else if (type == "no_render") {

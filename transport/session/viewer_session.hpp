@@ -14,6 +14,7 @@
 
 #include "frame/camera.hpp"
 #include "transport/render_requests.hpp"
+#include "transport/session/clock_comparison.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/messages.hpp"
 
@@ -121,9 +122,11 @@ class ViewerSession {
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
 
-  /// Sender's clock minus ours; see Subscriber::clock_offset().
-  std::int64_t clock_offset_ns = 0;
-  std::int64_t clock_uncertainty_ns = 0;
+  /// See Subscriber::clock_offset().
+  [[nodiscard]] const ClockEstimate& clock() const noexcept { return clocks_.estimate(); }
+  /// Compares the clocks of two machines again if that is due at `now_ns`; call it now and then. Never waits: the
+  /// answers come with handle_messages(). Throws Error when the connection is gone.
+  void keep_comparing_clocks(std::int64_t now_ns);
 
  private:
   std::string choose_link(const OfferMessage& offer, DataConnector data_connector,
@@ -171,6 +174,7 @@ class ViewerSession {
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
+  ClockComparison clocks_;
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
   std::string rejection_reason_;

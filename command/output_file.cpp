@@ -1,0 +1,53 @@
+#include "command/output_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+OutputFile::OutputFile(std::string path, Purpose purpose)
+    : path_(std::move(path)), purpose_(purpose), is_pipe_(is_named_pipe(path_)) {
+  file_ = is_pipe_ ? open_named_pipe(path_, [] { return true; })
+                   : FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  if (!file_.valid() && is_pipe_ && errno == ENXIO) {
+    fail_unread();
+  }
+  if (!file_.valid()) {
+    throw Error::from_errno("write " + std::string(purpose_.what) + " to " + quote(path_), errno);
+  }
+}
+
+void OutputFile::write(std::string_view text) {
+  constexpr std::int64_t timeout_ns = ns_per_s;
+  while (!text.empty()) {
+    const ssize_t count = ::write(file_.get(), text.data(), text.size());
+    if (count > 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (count < 0 && errno == EAGAIN) {
+      if (!wait_for(file_.get(), POLLOUT, monotonic_ns() + timeout_ns)) {
+        fail_unread();
+      }
+    } else if (count < 0 && errno == EPIPE && is_pipe_) {
+      fail_unread();
+    } else if (count < 0 && errno != EINTR) {
+      throw Error::from_errno("write " + std::string(purpose_.what) + " to " + quote(path_), errno);
+    }
+  }
+}
+
+void OutputFile::fail_unread() const {
+  throw Error::failed("nobody reads " + std::string(purpose_.what) + " from the named pipe " + quote(path_) +
+                      "; start its reader first, or name a file with " + std::string(purpose_.option));
+}
+
+}  // namespace framewire
