@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -94,6 +95,35 @@ class Waits(Streams):
         self.assertEqual(turns, 1000)
         self.assertLess(time.monotonic() - began, 0.9)
         waiting.join(DEADLINE_S)
+
+    def test_other_threads_run_while_the_caller_reads_the_network(self):
+        stream = self.send((3840, 2160), delivery="every")
+        receiver = framewire.receive(f"127.0.0.1:{stream.sender.port}/test", transport="tcp", read="caller")
+        self.addCleanup(receiver.close)
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)  # threads run only when another one gives the GIL away
+        turns, is_over = [0], threading.Event()
+
+        def count():
+            while not is_over.is_set():
+                turns[0] += 1
+                time.sleep(0)
+        counting = threading.Thread(target=count)
+        counting.start()
+        during = 0
+        for _ in range(20):
+            self.assertTrue(stream.claim(timeout=DEADLINE_S).publish())
+            frame = None
+            while frame is None:
+                before = turns[0]
+                frame = receiver.acquire(0)
+                during += turns[0] - before
+            frame.release()
+            if during > 0:
+                break
+        is_over.set()
+        counting.join(DEADLINE_S)
+        self.assertGreater(during, 0, "a thread ran while acquire() read 20 frames")
 
     def test_wake_ends_loops(self):
         stream = self.send((8, 8))

@@ -24,9 +24,13 @@ void* raise_state(const char* message);
 
 typedef fw_result (*wait_function)(void* handle, int64_t timeout_ns, void* output);
 
+// What the first call does, which hardly waits, but for the end of a stream. Another thread may not give the GIL back
+// for 5 ms, which is long for a frame that is there.
+enum first_call { KEEPS_GIL, RELEASES_GIL };
+
 // Calls `wait` in short steps, without the GIL, and lets Python handle signals between them. `timeout_ns` as in
-// framewire.h. The first call hardly waits, and keeps the GIL: another thread may not give it back for 5 ms.
-fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output);
+// framewire.h.
+fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first);
 // What a call returns that has no item: None, `woken` after wake(), or at the stream's end an exception.
 PyObject* none_for(fw_result result, PyObject* woken);
 // A converter for "O&": seconds as a number, or None for ever, to int64_t nanoseconds.

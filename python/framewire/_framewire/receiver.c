@@ -6,6 +6,7 @@
 typedef struct {
   PyObject_HEAD fw_receiver* handle;  // NULL: closed
   struct log_queue* log;
+  enum first_call first_call;
 } receiver_object;
 
 static receiver_object* receiver_of(PyObject* self) {
@@ -15,6 +16,18 @@ static receiver_object* receiver_of(PyObject* self) {
 static fw_receiver* handle_of(PyObject* self) {
   fw_receiver* handle = receiver_of(self)->handle;
   return handle != NULL ? handle : raise_state("the receiver is closed");
+}
+
+// With read="caller" acquire() also reads from the network, which may take as long as a frame does.
+static bool reads_itself(const fw_settings* settings) {
+  bool is_caller = false;
+  for (size_t i = 0; i < settings->option_count; ++i) {
+    const fw_option* option = &settings->options[i];
+    if (strcmp(option->name, "read") == 0) {
+      is_caller = strcmp(option->value, "caller") == 0;
+    }
+  }
+  return is_caller;
 }
 
 static int receiver_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -34,6 +47,7 @@ static int receiver_init(PyObject* self, PyObject* arguments, PyObject* keywords
   if (receiver->log == NULL || !settings_from(&settings, options, receiver->log)) {
     return -1;
   }
+  receiver->first_call = reads_itself(&settings.settings) ? RELEASES_GIL : KEEPS_GIL;
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_receiver_create(source, &settings.settings, &receiver->handle);
   Py_END_ALLOW_THREADS settings_free(&settings);
@@ -78,7 +92,7 @@ static PyObject* acquire(PyObject* self, int64_t timeout_ns, fw_result* result) 
     return NULL;
   }
   fw_frame* frame = NULL;
-  *result = wait_in_steps(acquire_step, handle, timeout_ns, &frame);
+  *result = wait_in_steps(acquire_step, handle, timeout_ns, &frame, receiver_of(self)->first_call);
   if (*result == FW_OK) {
     return frame_new(frame);
   }

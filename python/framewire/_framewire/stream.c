@@ -154,7 +154,7 @@ static PyObject* claim(PyObject* self, int64_t timeout_ns, bool unwatched, fw_re
     return NULL;
   }
   fw_slot* slot = NULL;
-  *result = wait_in_steps(unwatched ? claim_unwatched : claim_watched, handle, timeout_ns, &slot);
+  *result = wait_in_steps(unwatched ? claim_unwatched : claim_watched, handle, timeout_ns, &slot, KEEPS_GIL);
   if (*result == FW_OK) {
     return slot_new(slot);
   }

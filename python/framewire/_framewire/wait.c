@@ -16,9 +16,16 @@ static bool has_nothing(fw_result result) {
   return result == FW_NOTHING || result == FW_NOBODY;
 }
 
-fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output) {
+static fw_result without_gil(wait_function wait, void* handle, int64_t timeout_ns, void* output) {
+  fw_result result = FW_OK;
+  Py_BEGIN_ALLOW_THREADS result = wait(handle, timeout_ns, output);
+  Py_END_ALLOW_THREADS return result;
+}
+
+fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first) {
   // 0 would prepare the descriptor, which takes system calls.
-  fw_result result = wait(handle, timeout_ns == 0 ? 0 : 1, output);
+  const int64_t first_ns = timeout_ns == 0 ? 0 : 1;
+  fw_result result = first == KEEPS_GIL ? wait(handle, first_ns, output) : without_gil(wait, handle, first_ns, output);
   if (!has_nothing(result) || timeout_ns == 0) {
     return result;
   }
@@ -32,8 +39,8 @@ fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, vo
       }
       this_step_ns = rest_ns < step_ns ? rest_ns : step_ns;
     }
-    Py_BEGIN_ALLOW_THREADS result = wait(handle, this_step_ns, output);
-    Py_END_ALLOW_THREADS if (!has_nothing(result)) {
+    result = without_gil(wait, handle, this_step_ns, output);
+    if (!has_nothing(result)) {
       return result;
     }
     if (PyErr_CheckSignals() < 0) {
