@@ -43,9 +43,10 @@ void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, s
   const std::uint64_t available_bytes = available_memory_bytes();
   const std::uint64_t max_bytes = (available_bytes + waiting_bytes) / 2;
   if (available_bytes != 0 && slot_stride_bytes(slot_bytes) * ring_slots + waiting_bytes > max_bytes) {
-    throw Error::failed(asks + (waiting_bytes == 0 ? "" : " beside others of " + format_bytes(waiting_bytes)) +
-                        ", more than half of the memory that is free here (" + format_bytes(max_bytes) +
-                        "); take smaller frames or messages, or fewer slots");
+    throw Error(waiting_bytes == 0 ? ExitStatus::failed : ExitStatus::lost_peer,
+                asks + (waiting_bytes == 0 ? "" : " beside others of " + format_bytes(waiting_bytes)) +
+                    ", more than half of the memory that is free here (" + format_bytes(max_bytes) +
+                    "); take smaller frames or messages, or fewer slots");
   }
 }
 
@@ -53,6 +54,23 @@ void require_room_for_ring(std::size_t waiting_rings) {
   if (waiting_rings >= max_rings) {
     throw Error::failed("the sender changed its format " + std::to_string(max_rings) + " times without a frame");
   }
+}
+
+void LivingRings::require_room(std::uint64_t slot_bytes, std::uint32_t ring_slots, const Block* in_use) {
+  std::erase_if(rings_, [](const auto& ring) { return ring.expired(); });
+  std::uint64_t waiting_bytes = 0;
+  std::size_t waiting_rings = 0;
+  for (const auto& ring : rings_) {
+    if (const auto living = ring.lock(); living != nullptr && living.get() != in_use) {
+      waiting_bytes += living->size_bytes();
+      ++waiting_rings;
+    }
+  }
+  if (waiting_rings >= max_waiting) {
+    throw Error::lost_peer("the sender changed its format " + std::to_string(max_waiting) +
+                           " times while this end kept frames of every one");
+  }
+  require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
 }
 
 }  // namespace framewire

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "frame/frame_layout.hpp"
+#include "memory/block.hpp"
 
 namespace framewire {
 
@@ -22,12 +25,29 @@ inline constexpr std::uint64_t max_byte_ring_bytes = std::uint64_t{16} << 30;
 std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t ring_slots);
 
 /// Throws Error (failed) for zero or too many slots, for empty or too large slots, and for a ring that needs more than
-/// half of this machine's free memory. The need includes `waiting_bytes`: the rings made earlier that have received no
-/// frame yet.
+/// half of this machine's free memory. The need includes `waiting_bytes`: the rings made earlier that wait for frames,
+/// or for the program to take theirs. If these are the reason, it throws lost_peer: another session may find them gone.
 void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, std::uint64_t waiting_bytes);
 
 /// Formats may follow each other without a frame between them, but only a few times. Throws Error (failed) when
 /// `waiting_rings` rings (local: pools) without a frame leave no room for another one.
 void require_room_for_ring(std::size_t waiting_rings);
+
+/// The rings of one link as long as they take memory: until the link has let go of them, and the program of their
+/// frames. Used by the thread of begin_epoch().
+class LivingRings {
+ public:
+  /// Rings whose frames the program has not taken, or keeps.
+  static constexpr std::size_t max_waiting = 256;
+
+  /// Throws Error when a further ring would be one too many (lost_peer), or take too much memory beside the others
+  /// (require_possible_ring()). `in_use`: the ring whose frames arrive now, or null. It does not count, because the new
+  /// one takes its place.
+  void require_room(std::uint64_t slot_bytes, std::uint32_t ring_slots, const Block* in_use);
+  void add(const std::shared_ptr<const Block>& ring) { rings_.emplace_back(ring); }
+
+ private:
+  std::vector<std::weak_ptr<const Block>> rings_;
+};
 
 }  // namespace framewire

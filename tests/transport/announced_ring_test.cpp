@@ -1,13 +1,19 @@
 // A viewer checks the rings that a sender announces. Stopping a program also stops an allocation of gigabytes.
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -74,14 +80,37 @@ TEST(PossibleRing, TakesAtMostHalfOfWhatIsFree) {
   EXPECT_NE(why_not_possible(1000, 3, available_memory_bytes() * 2).find("beside others"), std::string::npos);
 }
 
+/// Memory of which only the size counts.
+class SizedBlock final : public Block {
+ public:
+  explicit SizedBlock(std::uint64_t size_bytes) : Block(size_bytes) {}
+  [[nodiscard]] const MemoryKind& kind() const noexcept override { return host_memory(); }
+  [[nodiscard]] RegisteredAs registered_as() const noexcept override { return {}; }
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock>, std::uint64_t, std::uint64_t,
+                                                    std::shared_ptr<Fence>) const override {
+    return nullptr;
+  }
+};
+
+TEST(LivingRing, CountsUntilNobodyNeedsIt) {
+  LivingRings rings;
+  auto ring = std::make_shared<SizedBlock>(2 * available_memory_bytes());
+  rings.add(ring);
+  EXPECT_THROW(rings.require_room(1000, 3, nullptr), Error);
+  EXPECT_NO_THROW(rings.require_room(1000, 3, ring.get())) << "the next one takes its place";
+  ring.reset();
+  EXPECT_NO_THROW(rings.require_room(1000, 3, nullptr));
+}
+
 /// A sender that the test plays by hand, and a listening viewer.
 class AnnouncedRing : public testing::Test {
  protected:
-  AnnouncedRing() {
+  explicit AnnouncedRing(Driver driver = Driver::subscriber) {
     ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
     SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
     options.endpoint.listen = HostPort{"127.0.0.1", 0};
     options.endpoint.allowed_links = {LinkKind::tcp};
+    options.driver = driver;
     subscriber_.emplace(options, log_);
     sender_ = authenticate_dialler(dial(address(), monotonic_ns() + timeout_ns), {});
     exchange_hellos(*sender_.channel, "sender", "test", {"viewer"});
@@ -159,6 +188,96 @@ TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   bye_received = true;
   closing.join();
   EXPECT_EQ(chunks, 2);
+}
+
+/// The program reads the frames of this sender.
+class UntrustedSender : public AnnouncedRing {
+ protected:
+  static constexpr std::uint64_t frame_bytes = 100;
+
+  UntrustedSender() : AnnouncedRing(Driver::program) {
+    announce(bytes(frame_bytes), frame_bytes, 128);
+    hear("ready");
+  }
+
+  [[nodiscard]] int data() const { return std::get<FileDescriptor>(path_).get(); }
+
+  void send(const FrameHeader& header) {
+    std::vector<std::byte> bytes(encoded_bytes(header) + header.slice_bytes);
+    encode(header, bytes);
+    ASSERT_EQ(::send(data(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+
+  /// Begins a frame in a slot of its own, and gives it up.
+  void abort_frame(std::uint16_t number) {
+    FrameHeader header;
+    header.epoch = 1;
+    header.stream = 1;
+    header.sequence = number;
+    header.slot = number;
+    header.layout = bytes_layout(frame_bytes);
+    header.slice_count = 2;
+    header.slice_bytes = slice_range(header).size_bytes;
+    send(header);
+    header.slice = 1;
+    header.slice_bytes = 0;
+    header.is_aborted = true;
+    send(header);
+  }
+
+  std::size_t credits_come() {
+    std::array<std::uint64_t, 256> words;
+    const auto got = ::recv(data(), words.data(), sizeof words, MSG_DONTWAIT);
+    return got > 0 ? static_cast<std::size_t>(got) / sizeof words[0] : 0;
+  }
+};
+
+/// It may give them up as fast as the program takes them.
+TEST_F(UntrustedSender, ThatGivesUpFramesKeepsNobodyInOneCall) {
+  constexpr std::uint16_t frames = 100;
+  for (std::uint16_t i = 0; i < frames; ++i) {
+    abort_frame(i);
+  }
+  ASSERT_TRUE(eventually([&] {
+    int unsent = 1;
+    return ::ioctl(data(), SIOCOUTQ, &unsent) == 0 && unsent == 0;
+  }));
+  EXPECT_FALSE(subscriber_->next());
+  std::size_t credits = credits_come();
+  EXPECT_GT(credits, 0U);
+  EXPECT_LE(credits, 64U);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(subscriber_->next());
+    credits += credits_come();
+    return credits == frames;
+  })) << credits;
+  EXPECT_EQ(subscriber_->status().state, SubscriberState::connected) << subscriber_->status().message;
+}
+
+TEST_F(UntrustedSender, ThatGivesUpAFrameTwiceIsNotBelieved) {
+  abort_frame(1);
+  abort_frame(2);
+  FrameHeader again;
+  again.epoch = 1;
+  again.sequence = 2;
+  again.slot = 3;
+  again.layout = bytes_layout(frame_bytes);
+  again.slice_bytes = frame_bytes;
+  send(again);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(subscriber_->next());
+    return subscriber_->status().message.find("it sent frame 2 after frame 2") != std::string::npos;
+  })) << subscriber_->status().message;
+}
+
+TEST_F(UntrustedSender, ThatClaimsAnyNumberOfFramesDoesNotUpsetTheCounts) {
+  sender_.channel->send(to_json(ByeMessage{.reason = "done", .frames_sent = UINT64_MAX, .statistics = {}}));
+  path_ = FileDescriptor();
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(subscriber_->next());
+    return subscriber_->status().state == SubscriberState::finished;
+  }));
+  EXPECT_EQ(subscriber_->counts().frames_lost, std::uint64_t{1} << 40);
 }
 
 TEST(AnnouncedPool, IsGivenUpWhenItsStreamStops) {

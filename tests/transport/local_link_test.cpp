@@ -173,6 +173,13 @@ TEST_F(HostileLocalSender, APoolWithoutItsMemoryIsNoWantOfDescriptors) {
   }
 }
 
+TEST_F(HostileLocalSender, APoolThatDoesNotComeIsNotWaitedForByWhoStops) {
+  int asked = 0;
+  receiver_->set_stop_check([&] { return ++asked == 2; });
+  EXPECT_THROW(receiver_->begin_epoch(1, slot_bytes, 2, {}), AllocationStopped);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST_F(HostileLocalSender, ASlotOutsideThePoolEndsTheSession) {
   hand_over();
   ASSERT_FALSE(refuses());

@@ -72,6 +72,14 @@ void Relay::flip_one_bit() {
   });
 }
 
+void Relay::cut() noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& connection : connections_) {
+    ::shutdown(connection->dialler.get(), SHUT_RDWR);
+    ::shutdown(connection->listener.get(), SHUT_RDWR);
+  }
+}
+
 void Relay::hold(bool holds) {
   std::unique_lock lock(mutex_);
   is_to_hold_ = holds;

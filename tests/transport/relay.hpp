@@ -39,6 +39,8 @@ class Relay {
   /// Calls `change` from now on until it returns true. Any thread.
   void change(Change change);
   void flip_one_bit();
+  /// Ends the connections that it has. Any thread.
+  void cut() noexcept;
 
   /// Stops or resumes reading the data that goes to diallers. Unread data waits in a small receive buffer of the
   /// kernel. Any thread; the change has taken effect on return.

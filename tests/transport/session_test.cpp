@@ -423,6 +423,31 @@ TEST_P(SessionsThroughARelay, WhatArrivedBeforeACutIsThePrograms) {
   EXPECT_GE(take_all(subscriber), slots - 1) << "the last one may be cut, or on its way in the relay";
 }
 
+TEST_P(SessionsThroughARelay, AProgramThatTakesNothingKeepsTwoSessions) {
+  constexpr std::uint64_t last = 5;
+  start_sender({.delivery = Delivery::every}, 0);
+  test::Relay relay(service_->port());
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_);
+  for (std::uint64_t session = 1; session <= last; ++session) {
+    const std::uint64_t before = relay.data_bytes();
+    ASSERT_TRUE(eventually([&] {
+      subscriber.confirm_epoch(subscriber.status().epochs_begun);
+      return subscriber.counts().sessions == session && relay.data_bytes() > before + 10'000;
+    }));
+    if (session < last) {
+      relay.cut();
+    }
+  }
+  std::uint64_t first_taken = 0;
+  EXPECT_TRUE(eventually([&] {
+    const auto frame = subscriber.next();
+    first_taken = first_taken == 0 && frame ? frame->session_number() : first_taken;
+    return frame && frame->session_number() == last;
+  }));
+  EXPECT_GE(first_taken, last - 1);
+  EXPECT_GE(subscriber.counts().frames_lost, 1U);
+}
+
 TEST_P(SessionsThroughARelay, AFrameThatLeapsAheadEndsTheSessionAndCountsForNothing) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());

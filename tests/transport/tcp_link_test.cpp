@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -190,6 +192,28 @@ TEST_F(HostileSender, SlicesThatNeverEndFillNothing) {
     ++kept;
   }
   EXPECT_LE(kept, 256U);
+}
+
+/// Each format takes a ring, and frames that nobody takes keep it.
+TEST_F(HostileSender, FormatsOfWhichNoFrameIsTakenEndTheSession) {
+  std::uint32_t epoch = 2;
+  try {
+    for (; epoch < 1000; ++epoch) {
+      receiver_->begin_epoch(epoch, frame_bytes, 1, {});
+      send(message([&](FrameHeader& header) {
+        header.sequence = epoch;
+        header.epoch = epoch;
+      }));
+      ASSERT_TRUE(eventually([&] { return receiver_->drive(); }));
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::lost_peer) << error.what();
+    EXPECT_NE(std::string(error.what()).find("kept frames"), std::string::npos) << error.what();
+  }
+  EXPECT_LT(epoch, 300U);
+  while (receiver_->poll()) {
+  }
+  EXPECT_NO_THROW(receiver_->begin_epoch(epoch, frame_bytes, 1, {})) << "the memory is free again";
 }
 
 TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {

@@ -3,6 +3,7 @@
 #include "transport/control/token.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -19,6 +20,11 @@
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
+#include "transport/tcp/tcp_receiver.hpp"
+#include "transport/tcp/tcp_sender.hpp"
+#include "transport/tls/bio.hpp"
+#include "transport/tls/tls_handshake.hpp"
+#include "transport/tls/tls_psk.hpp"
 
 namespace framewire::test {
 namespace {
@@ -215,6 +221,97 @@ TEST_F(TlsWires, ShuttingTheSocketDownEndsBothWays) {
   EXPECT_EQ(read_all(*two_, some), WireStatus::closed);
   EXPECT_FALSE(writing.get());
 }
+
+/// A peer that has the key, and sends messages of TLS itself instead of data: new keys, or as a listener session
+/// tickets, of which OpenSSL takes any number.
+class TalkativePeer {
+ public:
+  TalkativePeer(FileDescriptor socket, TlsRole role, const Key& key)
+      : role_(role),
+        socket_(std::move(socket)),
+        ssl_(perform_tls_handshake({.socket = socket_.get(), .role = role, .peer = "the test"}, psk_of_data(key), bio_,
+                                   monotonic_ns() + timeout_ns)) {}
+
+  void renew_keys(int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+      ASSERT_EQ(SSL_do_handshake(ssl_.get()), 1) << "after " << i;
+    }
+  }
+  void talk(int count) {
+    if (role_ == TlsRole::dialler) {
+      return renew_keys(count);
+    }
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(SSL_new_session_ticket(ssl_.get()), 1);
+      ASSERT_EQ(SSL_do_handshake(ssl_.get()), 1) << "after " << i;
+    }
+  }
+  void say(std::string_view text) {
+    std::size_t written = 0;
+    ASSERT_EQ(SSL_write_ex(ssl_.get(), text.data(), text.size(), &written), 1);
+  }
+
+ private:
+  TlsRole role_;
+  FileDescriptor socket_;
+  SocketBio bio_;
+  SslPointer ssl_;
+};
+
+class MessagesOfTls : public testing::TestWithParam<TlsRole> {
+ protected:
+  MessagesOfTls() {
+    auto [a, b] = tcp_socket_pair();
+    const Key key = make_data_key(Token::random(), {.session = random_session_id(), .link = LinkKind::tcp, .index = 0});
+    auto shaking = std::async(std::launch::async, [&, socket = std::make_shared<FileDescriptor>(std::move(a))] {
+      return std::make_unique<TalkativePeer>(std::move(*socket), GetParam(), key);
+    });
+    const TlsRole role = GetParam() == TlsRole::dialler ? TlsRole::listener : TlsRole::dialler;
+    wire_ = std::make_unique<TlsWire>(std::move(b), role, key, monotonic_ns() + timeout_ns);
+    peer_ = shaking.get();
+  }
+
+  static constexpr int too_many = 1000;
+
+  std::unique_ptr<TalkativePeer> peer_;
+  std::unique_ptr<TlsWire> wire_;
+};
+
+TEST_P(MessagesOfTls, SomeNewKeysBeforeEachByteAreTaken) {
+  for (const std::string_view text : {"a", "b", "c"}) {
+    peer_->renew_keys(20);
+    peer_->say(text);
+    std::array<std::byte, 1> some{};
+    ASSERT_EQ(read_all(*wire_, some), WireStatus::moved);
+    EXPECT_EQ(some[0], static_cast<std::byte>(text[0]));
+  }
+}
+
+/// Each costs the reader far more than the peer.
+TEST_P(MessagesOfTls, WithoutDataEndTheConnection) {
+  peer_->talk(too_many);
+  std::array<std::byte, 8> some{};
+  EXPECT_EQ(read_all(*wire_, some), WireStatus::failed);
+  EXPECT_EQ(wire_->read(some, {}).status, WireStatus::failed) << "and it stays so";
+}
+
+/// Under the stream's mutex, where all viewers wait.
+TEST_P(MessagesOfTls, DoNotKeepASenderFromItsOtherViewers) {
+  peer_->talk(too_many);
+  TcpSender sender(std::move(wire_), timeout_ns);
+  std::array<PoolSlot, 1> released;
+  EXPECT_TRUE(eventually([&] { return sender.poll_released(released) == 0 && sender.state() == LinkState::lost; }));
+}
+
+TEST_P(MessagesOfTls, DoNotKeepAViewerFromItsEnd) {
+  peer_->talk(too_many);
+  TcpReceiver receiver(std::move(wire_), timeout_ns);
+  EXPECT_TRUE(eventually([&] { return !receiver.drive() && receiver.state() == LinkState::lost; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Roles, MessagesOfTls, testing::Values(TlsRole::dialler, TlsRole::listener),
+                         [](const auto& role) { return role.param == TlsRole::dialler ? "dialler" : "listener"; });
 
 /// The two sides of one connection, each with the token and the connection that it expects.
 class TlsWireHandshake : public testing::Test {

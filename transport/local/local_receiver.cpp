@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "transport/local/descriptor_passing.hpp"
 #include "transport/local/wake_socket.hpp"
 #include "transport/ring_limits.hpp"
@@ -20,6 +21,8 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t hand_over_ns = 5 * ns_per_s;
+/// How soon a viewer that closes stops waiting for a pool.
+constexpr std::int64_t stop_check_interval_ns = 50 * ns_per_ms;
 
 }  // namespace
 
@@ -51,8 +54,9 @@ LocalAcknowledgements& LocalReceiver::acknowledgements() const noexcept {
 LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t /*ring_slots*/,
                                            const LinkDescription& /*pool*/) {
   LocalPool record;
-  auto descriptors =
-      receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);
+  const std::int64_t deadline_ns = monotonic_ns() + hand_over_ns;
+  await_pool(deadline_ns);
+  auto descriptors = receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, deadline_ns);
   if (record.magic != LocalPool::magic_value || record.epoch != epoch || record.slot_bytes != slot_bytes ||
       record.slot_count == 0 || record.slot_count > max_pool_slots || slot_bytes == 0 || slot_bytes > max_slot_bytes ||
       record.stride_bytes != slot_stride_bytes(slot_bytes)) {
@@ -70,27 +74,41 @@ LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t sl
   return {};
 }
 
-std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
-  auto frame = take_slice();
-  while (frame && !frame->is_last && !takes_slices()) {
-    frame = take_slice();
+/// An honest sender has handed the pool over before it announces the format.
+void LocalReceiver::await_pool(std::int64_t deadline_ns) const {
+  while (!wait_for(socket_.get(), POLLIN, std::min(deadline_ns, monotonic_ns() + stop_check_interval_ns)) &&
+         monotonic_ns() < deadline_ns) {
+    if (stop_check() && stop_check()()) {
+      throw AllocationStopped("frames");
+    }
   }
-  return frame;
+}
+
+/// Takes as many slices as there are cells, at most: a sender may announce them as fast as they are taken here.
+std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
+  for (std::uint32_t slices = 0; slices < local_cell_count; ++slices) {
+    auto frame = take_slice();
+    if (!frame || frame->is_last || takes_slices()) {
+      return frame;
+    }
+  }
+  return std::nullopt;
 }
 
 /// The next cell's frame or slice.
 std::optional<IncomingFrame> LocalReceiver::take_slice() noexcept {
   const std::uint32_t published = cells().published.load(std::memory_order_seq_cst);
-  if (published == taken_ || is_broken_.load(std::memory_order_relaxed)) {
+  const std::uint32_t taken = taken_.load(std::memory_order_relaxed);
+  if (published == taken || is_broken_.load(std::memory_order_relaxed)) {
     return std::nullopt;
   }
-  if (published - taken_ > local_cell_count) {
+  if (published - taken > local_cell_count) {
     return fail("the sender announced more frames than its ring holds");
   }
   // Copy once, then check the copy: the sender can still change the cell.
   std::array<std::byte, local_cell_bytes> cell;
-  std::memcpy(cell.data(), cells().cells[taken_ % local_cell_count].data(), cell.size());
-  ++taken_;
+  std::memcpy(cell.data(), cells().cells[taken % local_cell_count].data(), cell.size());
+  taken_.store(taken + 1, std::memory_order_relaxed);
   std::optional<IncomingFrame> frame(std::in_place);  // made where the caller has it
   FrameHeader& header = frame->header;
   const HeaderFault fault = decode(cell, header);
@@ -133,7 +151,7 @@ bool LocalReceiver::arm() noexcept {
     sender_hung_up_.store(true, std::memory_order_relaxed);
   }
   acknowledgements().is_waiting.store(1, std::memory_order_seq_cst);
-  if (cells().published.load(std::memory_order_seq_cst) == taken_) {
+  if (cells().published.load(std::memory_order_seq_cst) == taken_.load(std::memory_order_relaxed)) {
     return true;
   }
   acknowledgements().is_waiting.store(0, std::memory_order_relaxed);

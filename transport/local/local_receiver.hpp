@@ -1,6 +1,7 @@
 // The viewer's side of the local link: reads frames in place, in the sender's pool.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -48,6 +49,7 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] const LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
   [[nodiscard]] MappedPool* find_pool(std::uint32_t epoch) noexcept;
+  void await_pool(std::int64_t deadline_ns) const;
   std::optional<IncomingFrame> take_slice() noexcept;
   std::nullopt_t fail(std::string why) noexcept;
 
@@ -56,8 +58,8 @@ class LocalReceiver final : public ReceiverLink {
   std::shared_ptr<HostBlock> acknowledgements_block_;
   FileDescriptor wake_socket_;
 
-  // The receiving thread's.
-  std::uint32_t taken_ = 0;
+  // The receiving thread's; the subscriber's takes what a lost session has left, while the other one may be in arm().
+  std::atomic<std::uint32_t> taken_ = 0;
   MappedPool current_;
 
   std::mutex credit_mutex_;  // never held over a system call

@@ -34,7 +34,7 @@ std::string RdmaLinkCore::fault() const {
   return fault_ + trouble;
 }
 
-bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
+bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t deadline_ns, const StopCheck& stop) {
   constexpr std::int64_t poll_interval_ns = 100'000;
   for (;;) {
     {
@@ -47,7 +47,7 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
         return true;
       }
     }
-    if (monotonic_ns() >= deadline_ns) {
+    if (monotonic_ns() >= deadline_ns || (stop && stop())) {
       return false;
     }
     if (wait_for(maintenance_descriptor(), POLLIN, monotonic_ns() + poll_interval_ns)) {

@@ -39,9 +39,10 @@ class RdmaLinkCore {
   /// Readable at an event, also at one of another connection of the device.
   [[nodiscard]] int maintenance_descriptor() const noexcept { return events_poller_.get(); }
 
-  /// Polls completions until `is_done`, which is called under the mutex, returns true. False when the deadline passes
-  /// or the link ends first, which the events also tell. On the thread of maintain(), or in the link's destructor.
-  bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns);
+  /// Polls completions until `is_done`, which is called under the mutex, returns true. False when the deadline passes,
+  /// the link ends first, which the events also tell, or `stop`, called without the mutex, returns true. On the thread
+  /// of maintain(), or in the link's destructor.
+  bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns, const StopCheck& stop = {});
 
   // ---- Any thread ----
 

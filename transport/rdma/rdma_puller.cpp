@@ -83,7 +83,7 @@ std::string RdmaPuller::note() const {
 
 LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                         const LinkDescription& pool) {
-  require_possible_ring(slot_bytes, ring_slots, 0);
+  living_rings_.require_room(slot_bytes, ring_slots, ring_ ? ring_->slots->block.get() : nullptr);
   const std::optional<PoolAccess> access = pool_access_from(pool);
   if (!access || access->slots == 0 || access->slots > max_pool_slots) {
     throw Error::failed("the sender did not say where its pool is");
@@ -99,6 +99,7 @@ LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_
   ring.slots = register_memory(core_.connection().protection_domain(),
                                HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
                                landing_access(core_.connection().capabilities()) | ordering);
+  living_rings_.add(ring.slots->block);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
     ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
   }
@@ -106,8 +107,8 @@ LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_
     const std::scoped_lock lock(core_.mutex());
     is_ready_ = false;
   }
-  if (!core_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns)) {
-    core_.connection().disconnect();  // so that no READ writes into freed memory
+  if (!core_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns, stop_check())) {
+    core_.connection().disconnect();  // so that no READ writes into freed memory; also when this side stops
     throw Error::lost_peer(core_.is_open() ? "the sender did not answer an RDMA read in time" : core_.fault());
   }
   std::optional<Ring> earlier(std::move(ring));  // deregistered after the mutex is released

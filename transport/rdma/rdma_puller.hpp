@@ -17,6 +17,7 @@
 #include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/work_requests.hpp"
+#include "transport/ring_limits.hpp"
 
 namespace framewire {
 
@@ -95,6 +96,7 @@ class RdmaPuller final : public ReceiverLink {
   FileDescriptor poller_;
   std::shared_ptr<const MemoryRegion> cells_;  // where the frame directory's cells are read into
   std::atomic<std::uint64_t> frames_discarded_ = 0;
+  LivingRings living_rings_;  // begin_epoch()
 
   // Guarded by core_.mutex().
   std::optional<Ring> ring_;

@@ -55,15 +55,15 @@ void RdmaReceiver::drain() noexcept {
 
 LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                           const LinkDescription& /*pool*/) {
-  std::uint64_t waiting_bytes = 0;
+  const Block* in_use = nullptr;
   {
     const std::scoped_lock lock(core_.mutex());
     require_room_for_ring(rings_.size());
-    for (const auto& waiting : rings_) {
-      waiting_bytes += waiting->has_frames ? 0 : waiting->payload_block()->size_bytes();
+    if (!rings_.empty() && rings_.front()->has_frames) {
+      in_use = rings_.front()->payload_block().get();
     }
   }
-  require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
+  living_rings_.require_room(slot_bytes, ring_slots, in_use);
   WindowTrial can_bind;
   if (has_windows_) {
     can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(core_.connection(), memory_region); };
@@ -75,6 +75,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
                                                " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
                                                ": ring=registration from here on");
   }
+  living_rings_.add(ring->payload_block());
   bind(*ring);
   RingAccess access = ring->access();
   access.receive_depth = core_.connection().capabilities().receive_depth;
@@ -96,13 +97,13 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
     }
     return last != 0 && core_.sends().completed() >= last;
   };
-  if (core_.await(is_bound, monotonic_ns() + bind_timeout_ns)) {
+  if (core_.await(is_bound, monotonic_ns() + bind_timeout_ns, stop_check())) {
     return;
   }
   if (!core_.is_open()) {
     throw Error::lost_peer(core_.fault());
   }
-  core_.connection().disconnect();  // so that no window is bound to freed memory
+  core_.connection().disconnect();  // so that no window is bound to freed memory; also when this side stops
   throw Error::lost_peer("the RDMA device did not open a memory window in time");
 }
 

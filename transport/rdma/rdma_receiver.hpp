@@ -14,6 +14,7 @@
 #include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/ring.hpp"
 #include "transport/rdma/wire.hpp"
+#include "transport/ring_limits.hpp"
 
 namespace framewire {
 
@@ -56,6 +57,7 @@ class RdmaReceiver final : public ReceiverLink {
   RdmaLinkCore core_;
   const bool has_windows_;                      // the device can bind windows
   std::atomic<bool> ring_has_windows_ = false;  // the newest ring
+  LivingRings living_rings_;                    // begin_epoch()
 
   // Guarded by core_.mutex().
   std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one arrives

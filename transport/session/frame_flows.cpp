@@ -1,5 +1,6 @@
 #include "transport/session/frame_flows.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <string>
@@ -14,6 +15,13 @@ namespace {
 /// How far a sequence number may jump from one frame to the next. A viewer under `latest` that is stopped for a day
 /// misses fewer, even at ten million frames a second. A larger jump cannot be a frame count.
 constexpr std::uint64_t max_skipped_at_once = std::uint64_t{1} << 40;
+
+/// Who takes frames gets its turn back after so many that the sender has given up: a sender may make them as fast as
+/// they are taken.
+constexpr int max_aborted_at_once = 64;
+
+/// More than any link holds. A sender may make frames as fast as they are taken.
+constexpr int max_taken_of_dropped_flow = 4096;
 
 constexpr bool may_follow(std::uint64_t last_sequence, std::uint64_t sequence) noexcept {
   return sequence > last_sequence && sequence - last_sequence <= max_skipped_at_once;
@@ -56,6 +64,7 @@ void ReceivedFrame::return_credit() noexcept {
 // ---- FrameFlows ----
 
 std::optional<ReceivedFrame> FrameFlows::next() {
+  int aborted = 0;
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
     if (auto frame = poll(flow)) {
@@ -64,7 +73,11 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       const std::uint64_t sequence = header.sequence;
       if (!flow.last_sequence || may_follow(*flow.last_sequence, sequence)) {
         if (header.is_aborted) {
-          continue;  // returns the credit
+          flow.last_sequence = sequence;
+          if (++aborted < max_aborted_at_once) {
+            continue;  // returns the credit
+          }
+          return std::nullopt;  // arm() tells if there is more
         }
         if (received->is_complete()) {
           count(flow, header);
@@ -97,6 +110,21 @@ std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
     flow.is_exhausted = !frame;
   }
   return frame;
+}
+
+/// What the link has left is lost. Its credits are not returned: the session is over.
+std::shared_ptr<ViewerSession> FrameFlows::drop_surplus() noexcept {
+  if (flows_.size() < 2) {
+    return nullptr;
+  }
+  Flow& flow = flows_.front();
+  int taken = 0;
+  for (auto frame = poll(flow); frame && taken < max_taken_of_dropped_flow; frame = poll(flow), ++taken) {
+    frames_lost_ += frame->is_last && !frame->header.is_aborted ? 1U : 0U;
+  }
+  auto session = flow.session;
+  drop(flows_.begin());
+  return session;
 }
 
 void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
@@ -138,10 +166,11 @@ bool FrameFlows::holds_registered_memory(const Flow& flow) {
 }
 
 void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
-  if (flow.last_sequence) {
-    frames_skipped_ += header.sequence - *flow.last_sequence - 1;
+  if (flow.frames_received > 0) {
+    frames_skipped_ += header.sequence - flow.last_received - 1;
   }
   flow.last_sequence = header.sequence;
+  flow.last_received = header.sequence;
   ++flow.frames_received;
   ++frames_received_;
   bytes_received_ += header.layout.size_bytes;
@@ -166,10 +195,11 @@ std::optional<FrameFlows::Outcome> FrameFlows::outcome() const {
   if (flow.frames_received >= sent) {
     return Outcome{};
   }
+  const std::uint64_t lost = std::min(sent - flow.frames_received, max_skipped_at_once);
   if (flow.session->is_rejected()) {
-    return Outcome{.frames_lost = sent - flow.frames_received, .fault = flow.session->rejection_reason()};
+    return Outcome{.frames_lost = lost, .fault = flow.session->rejection_reason()};
   }
-  return flow.is_exhausted ? std::optional(Outcome{sent - flow.frames_received, {}}) : std::nullopt;
+  return flow.is_exhausted ? std::optional(Outcome{lost, {}}) : std::nullopt;
 }
 
 void FrameFlows::drop_rejected() noexcept {

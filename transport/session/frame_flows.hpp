@@ -16,10 +16,15 @@
 
 namespace framewire {
 
-/// One flow per session, the current one last. An earlier flow stays until its last complete frame is taken. Guarded by
-/// the subscriber's mutex, except the counts, which any thread may read.
+/// One flow per session, the current one last. An earlier flow stays until its last complete frame is taken, or until
+/// there are two of them. Guarded by the subscriber's mutex, except the counts, which any thread may read.
 class FrameFlows {
  public:
+  /// Call before add(). A program that takes no frames must not keep the rings and descriptors of many sessions: if
+  /// there is an earlier flow already, it is dropped, and its frames are lost. Returns its session, to be destroyed
+  /// without the mutex, or null. Any thread.
+  [[nodiscard]] std::shared_ptr<ViewerSession> drop_surplus() noexcept;
+
   /// Returns the session's number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
     must_drop_lost_flow_ = false;
@@ -60,6 +65,8 @@ class FrameFlows {
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
   [[nodiscard]] std::uint64_t frames_skipped() const noexcept { return frames_skipped_.load(); }
+  /// Frames of dropped flows that the program did not take.
+  [[nodiscard]] std::uint64_t frames_lost() const noexcept { return frames_lost_.load(); }
   /// Frames discarded by links that pull. Guarded like the flows.
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept;
 
@@ -68,7 +75,8 @@ class FrameFlows {
     std::shared_ptr<ViewerSession> session;
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
-    std::optional<std::uint64_t> last_sequence{};  // of a complete frame
+    std::optional<std::uint64_t> last_sequence{};  // of a frame that is complete or given up
+    std::uint64_t last_received = 0;               // the same, of a complete one; with frames_received
     bool is_exhausted = false;                     // after a bye: the link has ended and has no more frames
   };
 
@@ -87,6 +95,7 @@ class FrameFlows {
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
   std::atomic<std::uint64_t> frames_skipped_ = 0;
+  std::atomic<std::uint64_t> frames_lost_ = 0;
 };
 
 }  // namespace framewire

@@ -261,12 +261,14 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
 bool Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
+  std::shared_ptr<ViewerSession> surplus;
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_) {
       session->hang_up();
       return false;
     }
+    surplus = flows_.drop_surplus();
     status_.session_number = flows_.add(session);
     outbox_.begin(session, status_.session_number);  // before the program learns of the session
     frames_before_session_ = flows_.frames_received();

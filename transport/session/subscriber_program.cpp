@@ -125,7 +125,7 @@ SubscriberCounts Subscriber::Implementation::counts() const {
   const std::scoped_lock lock(mutex_);
   return {.frames_received = flows_.frames_received(),
           .bytes_received = flows_.bytes_received(),
-          .frames_lost = frames_lost_.load(),
+          .frames_lost = frames_lost_.load() + flows_.frames_lost(),
           .frames_skipped = flows_.frames_skipped(),
           .frames_discarded = flows_.frames_discarded(),
           .sessions = sessions_.load(),

@@ -26,7 +26,7 @@ constexpr std::size_t may_be_taken_bytes = std::size_t{32} * 1024;
 TcpReader::TcpReader(ByteWire& wire, PlaceOf place_of)
     : wire_(wire), place_of_(std::move(place_of)), buffer_(buffer_bytes), ahead_bytes_(buffer_bytes) {}
 
-TcpReader::Status TcpReader::read_frame(bool may_read) noexcept {
+TcpReader::Status TcpReader::read_frame(std::uint64_t& may_read_bytes) noexcept {
   for (;;) {
     if (!is_in_frame_ && !begin_frame()) {
       return Status::broken;
@@ -35,7 +35,7 @@ TcpReader::Status TcpReader::read_frame(bool may_read) noexcept {
       is_in_frame_ = false;
       return Status::frame;
     }
-    const Status status = may_read ? read_more() : Status::again;
+    const Status status = may_read_bytes > 0 ? read_more(may_read_bytes) : Status::part;
     if (status != Status::frame) {
       return status;
     }
@@ -75,7 +75,7 @@ bool TcpReader::begin_frame() noexcept {
 }
 
 /// One read. `frame`: there is more than before.
-TcpReader::Status TcpReader::read_more() noexcept {
+TcpReader::Status TcpReader::read_more(std::uint64_t& may_read_bytes) noexcept {
   // Either a header is incomplete, or a payload, and then the buffer is empty.
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
@@ -92,6 +92,7 @@ TcpReader::Status TcpReader::read_more() noexcept {
     case WireStatus::failed:
       return Status::failed;
   }
+  may_read_bytes -= std::min<std::uint64_t>(may_read_bytes, got.bytes);
   const std::size_t of_payload = std::min(rest_.size(), got.bytes);
   rest_ = rest_.subspan(of_payload);
   end_ += got.bytes - of_payload;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -27,19 +28,21 @@ class TcpReader {
 
   enum class Status {
     frame,   // one is complete: see header()
+    part,    // it has read as many bytes as it may
     again,   // nothing more has arrived
     closed,  // the sender ended the connection
     failed,  // it broke
     broken,  // the sender broke the protocol: see fault()
   };
-  /// Reads until a frame (or slice) is complete. If not `may_read`, takes only what earlier calls have read.
-  Status read_frame(bool may_read) noexcept;
+  /// Reads until a frame (or slice) is complete, or as long as `may_read_bytes` is above 0; takes what it reads off
+  /// that. With 0 it takes only what earlier calls have read.
+  Status read_frame(std::uint64_t& may_read_bytes) noexcept;
   [[nodiscard]] const FrameHeader& header() const noexcept { return header_; }
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:
   bool begin_frame() noexcept;
-  Status read_more() noexcept;
+  Status read_more(std::uint64_t& may_read_bytes) noexcept;
   void expect(std::size_t bytes) noexcept;
   [[nodiscard]] std::span<const std::byte> buffered() const noexcept {
     return std::span(buffer_).subspan(begin_, end_ - begin_);

@@ -15,6 +15,13 @@
 
 namespace framewire {
 
+namespace {
+
+/// Who drives gets its turn back after so much of large frames: a few milliseconds at memory's speed.
+constexpr std::uint64_t max_driven_bytes = std::uint64_t{16} << 20;
+
+}  // namespace
+
 TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots, const StopCheck& stop)
     : epoch(ring_epoch),
       slot_bytes(bytes_per_slot),
@@ -46,16 +53,17 @@ TcpReceiver::~TcpReceiver() {
 
 LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                          const LinkDescription& /*pool*/) {
-  std::uint64_t waiting_bytes = 0;
+  const Block* in_use = nullptr;
   {
     const std::scoped_lock lock(mutex_);
     require_room_for_ring(rings_.size());
-    for (const auto& waiting : rings_) {
-      waiting_bytes += waiting->has_frames ? 0 : waiting->block->bytes().size();
+    if (!rings_.empty() && rings_.front()->has_frames) {
+      in_use = rings_.front()->block.get();
     }
   }
-  require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
+  living_rings_.require_room(slot_bytes, ring_slots, in_use);
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots, stop_check());
+  living_rings_.add(ring->block);
   const std::scoped_lock lock(mutex_);
   rings_.push_back(std::move(ring));
   return {};
@@ -65,19 +73,24 @@ LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot
 
 bool TcpReceiver::drive() noexcept {
   const std::unique_lock turn(read_turn_, std::try_to_lock);
-  bool has_read = false;
+  std::uint64_t may_read_bytes = max_driven_bytes;
   while (turn && state() == LinkState::open) {
-    // One read at a time, but every frame of it: the program can return their credits together.
-    const TcpReader::Status status = reader_.read_frame(!has_read);
-    if (status == TcpReader::Status::again) {
-      break;
-    }
-    has_read = status == TcpReader::Status::frame && take_frame();
-    if (status != TcpReader::Status::frame) {
-      end_after(status);
+    switch (const TcpReader::Status status = reader_.read_frame(may_read_bytes)) {
+      case TcpReader::Status::frame:
+        // One read at a time, but every frame of it: the program can return their credits together.
+        may_read_bytes = take_frame() ? 0 : may_read_bytes;
+        break;
+      case TcpReader::Status::part:
+        return true;
+      case TcpReader::Status::again:
+        return false;
+      case TcpReader::Status::closed:
+      case TcpReader::Status::failed:
+      case TcpReader::Status::broken:
+        end_after(status);
     }
   }
-  return has_read;
+  return false;
 }
 
 /// Where a slice may be written to.

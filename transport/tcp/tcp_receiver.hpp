@@ -13,6 +13,7 @@
 #include "base/fixed_queue.hpp"
 #include "transport/byte_wire.hpp"
 #include "transport/link.hpp"
+#include "transport/ring_limits.hpp"
 #include "transport/slice_assembly.hpp"
 #include "transport/tcp/credit_word.hpp"
 #include "transport/tcp/tcp_reader.hpp"
@@ -72,6 +73,8 @@ class TcpReceiver final : public ReceiverLink {
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
   std::atomic<bool> has_lost_sender_ = false;  // it accepts no more credits
+
+  LivingRings living_rings_;  // begin_epoch()
 
   std::mutex read_turn_;  // its holder reads; everybody else only tries to lock it
   TcpReader reader_;

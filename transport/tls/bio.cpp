@@ -146,6 +146,8 @@ std::size_t BufferBio::read(std::span<std::byte> into) noexcept {
   if (taken > 0) {
     std::memcpy(into.data(), came_.data(), taken);
     came_ = came_.subspan(taken);
+  } else {
+    ran_dry_ = true;
   }
   return taken;
 }

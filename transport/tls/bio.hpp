@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace framewire {
 
@@ -52,6 +53,8 @@ class BufferBio {
 
   /// The bytes that OpenSSL reads next. The caller keeps them until all are read.
   void bring(std::span<const std::byte> came) noexcept { came_ = came; }
+  /// Whether OpenSSL has wanted bytes since the last call and got none. The reading thread.
+  [[nodiscard]] bool take_ran_dry() noexcept { return std::exchange(ran_dry_, false); }
 
   /// The bytes that OpenSSL has written since clear_sealed(), for the socket.
   [[nodiscard]] std::span<const std::byte> sealed() const noexcept { return {sealed_.get(), sealed_bytes_}; }
@@ -69,6 +72,7 @@ class BufferBio {
  private:
   BioMethod method_;
   std::span<const std::byte> came_;
+  bool ran_dry_ = false;
   std::unique_ptr<std::byte[]> sealed_;
   std::size_t sealed_bytes_ = 0;
   std::size_t room_bytes_;

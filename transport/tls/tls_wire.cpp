@@ -28,6 +28,9 @@ constexpr std::size_t record_overhead_bytes = 5 + 1 + 16;
 constexpr std::size_t records_per_call = 16;
 constexpr std::size_t key_update_bytes = 64;
 constexpr std::size_t max_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
+/// So many messages of TLS itself may come between two bytes of plaintext. An honest end sends one: a new key costs the
+/// reader far more than the sender.
+constexpr int max_messages_in_a_row = 32;
 
 }  // namespace
 
@@ -48,6 +51,7 @@ struct TlsWire::State {
   // Used by the reading thread.
   std::unique_ptr<std::byte[]> came = std::make_unique_for_overwrite<std::byte[]>(max_sealed_bytes);
   bool may_hold_more = false;  // unread bytes in `came`, or decrypted
+  int messages_in_a_row = 0;   // of TLS itself, since the last plaintext
 
   // Used by the writing thread.
   std::array<std::byte, record_bytes> gathered;
@@ -104,20 +108,29 @@ void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadli
   SSL_set_bio(ssl.get(), buffers, buffers);  // takes ownership
   // Otherwise OpenSSL allocates its buffers again for every record.
   SSL_clear_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
+  // Otherwise one call takes as many messages of TLS itself as have come.
+  SSL_clear_mode(ssl.get(), SSL_MODE_AUTO_RETRY);
 }
 
-/// Decrypts one record, or returns the rest of the last one.
+/// Decrypts one record, or returns the rest of the last one. `again`: it had no plaintext, or is not complete.
 WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
   const Turn turn(*this);
   ERR_clear_error();
   std::size_t bytes = 0;
   const int returned = SSL_read_ex(ssl.get(), into.data(), into.size(), &bytes);
+  const bool ran_dry = bio.take_ran_dry();
   if (returned == 1) {
+    messages_in_a_row = 0;
     return {.status = WireStatus::moved, .bytes = bytes};
   }
   may_hold_more = false;
   switch (SSL_get_error(ssl.get(), returned)) {
     case SSL_ERROR_WANT_READ:
+      may_hold_more = !ran_dry;
+      if (may_hold_more && ++messages_in_a_row > max_messages_in_a_row) {
+        is_broken = true;
+        return {.status = WireStatus::failed};
+      }
       return {.status = WireStatus::again};
     case SSL_ERROR_ZERO_RETURN:
       return {.status = WireStatus::closed};
@@ -131,19 +144,24 @@ WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
   }
 }
 
-/// Reads plaintext, of one record at most.
+/// Reads plaintext, of one record at most. Receives once: a peer may never stop sending what has no plaintext.
 WireRead TlsWire::State::read(std::span<std::byte> into) noexcept {
+  bool has_received = false;
   while (!is_broken) {
-    if (may_hold_more) {
+    while (may_hold_more) {
       const WireRead opened = open_record(into);
       if (opened.status != WireStatus::again) {
         return opened;
       }
     }
+    if (has_received) {
+      return {.status = WireStatus::again};  // the socket tells if there is more
+    }
     const auto got = ::recv(socket.get(), came.get(), max_sealed_bytes, MSG_DONTWAIT);
     if (got > 0) {
       bio.bring({came.get(), static_cast<std::size_t>(got)});
       may_hold_more = true;
+      has_received = true;
     } else if (got == 0) {
       // An attacker may have cut the connection. That needs no check here: the control channel says how many frames
       // there are.
