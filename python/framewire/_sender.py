@@ -120,8 +120,8 @@ class Sender(_framewire.Sender):
         self._is_started = True
 
     def drain(self, timeout: float | None = None) -> bool:
-        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers, which takes
-        up to a second.
+        """Finishes all streams, and waits until every viewer has got its last frame. Ctrl-C cuts the viewers, which
+        takes up to a second.
 
         False: the timeout has passed, and the viewers that were left were cut. The sender can then only be closed.
         """

@@ -102,7 +102,7 @@ class Collector(Streams):
         self.addCleanup(gc.callbacks.remove, take_in_collector)
         gc.disable()
         self.addCleanup(gc.enable)
-        kept = [{} for _ in range(1000)]  # else the next dictionary would be a free one, and be made without the collector
+        kept = [{} for _ in range(1000)]  # else the next dictionary is a free one, made without the collector
         gc.set_threshold(1)
         gc.enable()
         event = None
