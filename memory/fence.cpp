@@ -17,10 +17,13 @@ void Fence::when_finished(std::function<void(FenceState)> then) {
 }
 
 void Fence::finish(FenceState state) noexcept {
-  assert(state != FenceState::pending && this->state() == FenceState::pending);
+  assert(state != FenceState::pending);
   std::vector<std::function<void(FenceState)>> waiting;
   {
     const std::scoped_lock lock(mutex_);
+    if (this->state() != FenceState::pending) {
+      return;
+    }
     state_.store(state, std::memory_order_release);
     waiting.swap(waiting_);
   }

@@ -28,7 +28,7 @@ class Fence {
   /// `then` must not wait for the device, throw, or keep this fence alive. May throw std::bad_alloc.
   void when_finished(std::function<void(FenceState)> then);
 
-  /// For the device: the work has ended with this state, `done` or `failed`. Call it once.
+  /// For the device: the work has ended with this state, `done` or `failed`. A further call does nothing.
   void finish(FenceState state) noexcept;
 
  private:

@@ -1,9 +1,11 @@
 #include "memory/host_block.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -197,6 +199,13 @@ std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t si
       static_cast<std::uint64_t>(status.st_size) < size_bytes || size_bytes == 0) {
     throw Error::failed("the peer offered shared memory of " + std::to_string(status.st_size) + " bytes where " +
                         std::to_string(size_bytes) + " were announced; it is not used");
+  }
+  // Huge pages would be mapped beyond the reserved range, and neither they nor holes are sure to have memory: to touch
+  // them could raise a signal.
+  struct statfs filesystem {};
+  if (::fstatfs(memfd.get(), &filesystem) != 0 || filesystem.f_type != TMPFS_MAGIC ||
+      static_cast<std::uint64_t>(status.st_blocks) * 512 < size_bytes) {
+    throw Error::failed("the peer offered memory of huge pages, or not all of it is there; it is not used");
   }
   const std::uint64_t whole_bytes = round_up(size_bytes, page_bytes());
   std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), reserve(whole_bytes), whole_bytes, read_only));

@@ -38,8 +38,8 @@ class HostBlock final : public Block, public std::enable_shared_from_this<HostBl
   /// As create, but others may map it writable (the acknowledgement page of the local link).
   static std::shared_ptr<HostBlock> create_shared_writable(const std::string& name, std::uint64_t size_bytes);
 
-  /// Maps a peer's memfd read-only. Throws Error if its size is not sealed, or is smaller than `size_bytes`: reading
-  /// past the end of a file that shrank would raise a signal.
+  /// Maps a peer's memfd read-only. Throws Error if its size is not sealed, or is smaller than `size_bytes`, or if it
+  /// has huge pages or holes: reading past the end of a file that shrank would raise a signal.
   static std::shared_ptr<HostBlock> map_read_only(FileDescriptor memfd, std::uint64_t size_bytes);
   static std::shared_ptr<HostBlock> map_writable(FileDescriptor memfd, std::uint64_t size_bytes);
 

@@ -59,14 +59,19 @@ Stream::~Stream() {
   assert(queues_.empty());
 }
 
-/// Without the mutex: a fence that is finished already calls this at once.
-void Stream::observe(const DeviceWork& work) {
+/// Without the mutex: a fence that is finished already calls this at once. Without memory for that, the sessions find
+/// out when they maintain their links.
+void Stream::observe(const DeviceWork& work) const noexcept {
   if (!work.is_there()) {
     return;
   }
-  for (const auto& fence : {work.filled, work.copied}) {
-    if (fence) {
-      fence->when_finished([observer = observer_](FenceState) { observer->notify(); });
+  for (const auto* const fence : {&work.filled, &work.copied}) {
+    try {
+      if (*fence) {
+        (*fence)->when_finished([observer = observer_](FenceState) { observer->notify(); });
+      }
+    } catch (const std::exception&) {
+      continue;
     }
   }
 }
@@ -116,7 +121,10 @@ void Stream::detach(SubscriberQueue& queue) noexcept {
   const std::scoped_lock lock(mutex_);
   poll_released(queue);
   std::erase(queues_, &queue);
-  stopping_ = stopping_ || (options_.ends_with_viewers && queues_.empty());
+  if (options_.ends_with_viewers && queues_.empty()) {
+    stopping_ = true;
+    renders_.stop();
+  }
   if (queue.begun) {
     release(queue.begun->frame.pool_slot);
     queue.begun.reset();

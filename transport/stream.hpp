@@ -273,8 +273,10 @@ class Stream {
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
-  bool find_room(const ClaimOptions& options, WakeList& wakes) noexcept;
-  bool await_room(const ClaimOptions& options, WakeList& wakes, std::unique_lock<std::mutex>& lock);
+  class Notice;
+  bool find_room(const ClaimOptions& options, WakeList& wakes, Notice& notice) noexcept;
+  bool await_room(const ClaimOptions& options, WakeList& wakes, Notice& notice, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool others_sleep() const noexcept { return sleeping_claims_ > 0 || is_armed_.load(); }
   void wait_for_change(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::int64_t ends_ns() const noexcept;
   ClaimedSlot take_slot(bool is_counted) noexcept;
@@ -301,8 +303,7 @@ class Stream {
   void fill_header(FrameHeader& header, const ClaimedSlot& slot, const FrameInfo& info) noexcept;
   void frame_completed(std::int64_t at_ns) noexcept;
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
-  void observe(const DeviceWork& work);
-  void make_room_for_unfinished();
+  void observe(const DeviceWork& work) const noexcept;
   void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept;
   void release_finished() noexcept;
   void on_device_work_finished() noexcept;
@@ -333,13 +334,19 @@ class Stream {
   /// mutex: to wake them is a system call, and they want the mutex at once.
   class Notice {
    public:
-    explicit Notice(Stream& stream) noexcept : stream_(stream) {}
-    ~Notice() { stream_.tell_waiting(); }
+    explicit Notice(Stream& stream, bool is_needed = true) noexcept : stream_(stream), is_needed_(is_needed) {}
+    ~Notice() {
+      if (is_needed_) {
+        stream_.tell_waiting();
+      }
+    }
+    void need() noexcept { is_needed_ = true; }
     Notice(const Notice&) = delete;
     Notice& operator=(const Notice&) = delete;
 
    private:
     Stream& stream_;
+    bool is_needed_;
   };
   void tell_waiting() noexcept;
 
@@ -351,6 +358,7 @@ class Stream {
   mutable std::mutex mutex_;
   AdaptiveSpin spin_;                // of those who wait for room
   std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
+  std::size_t sleeping_claims_ = 0;  // that wait on it for room
   bool is_woken_ = false;            // by wake()
   bool stopping_ = false;
   bool finished_ = false;
@@ -371,8 +379,8 @@ class Stream {
     DeviceWork work;
     bool is_hidden = false;  // pulling viewers do not see the frame yet
   };
-  std::vector<Unfinished> unfinished_;
-  std::uint64_t newest_shown_ = 0;  // to pulling viewers: sequence + 1
+  std::vector<Unfinished> unfinished_;  // has room for every slot: begin_epoch() sees to it
+  std::uint64_t newest_shown_ = 0;      // to pulling viewers: sequence + 1
   /// Tells this stream of finished device work. Shared with devices, which may finish after the stream has gone.
   class Observer;
   std::shared_ptr<Observer> observer_;

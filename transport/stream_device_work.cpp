@@ -1,5 +1,6 @@
 // Frames whose slots a device still fills, or still copies to host memory for links that need that.
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <vector>
 
@@ -23,19 +24,12 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
   const std::uint64_t size_bytes = info.layout ? info.layout->size_bytes : pool.slot_bytes();
   try {
     work.copied = pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The frame is dropped as one whose copy fails later. Its slot waits for the device that fills it.
     work.copied = std::make_shared<Fence>();
     work.copied->finish(FenceState::failed);
   }
   return work;
-}
-
-/// Before the frame counts, because this may throw.
-void Stream::make_room_for_unfinished() {
-  if (unfinished_.size() == unfinished_.capacity()) {
-    unfinished_.reserve(2 * unfinished_.size() + 16);
-  }
 }
 
 void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept {

@@ -51,6 +51,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
     }
     epochs_.back().pool->retire_newest();
   }
+  unfinished_.reserve(unfinished_.size() + slots);  // publish() must not fail once a device copies the frame
   epochs_.splice(epochs_.end(), begun);
   unused = take_unused_epochs();
   wake_sessions();
@@ -59,15 +60,17 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
 // ---- Claims ----
 
 std::optional<ClaimedSlot> Stream::claim(const ClaimOptions& options) {
+  Notice notice(*this, false);
   WakeList wakes;
   std::unique_lock lock(mutex_);
-  return await_room(options, wakes, lock) ? std::optional(take_slot(true)) : std::nullopt;
+  return await_room(options, wakes, notice, lock) ? std::optional(take_slot(true)) : std::nullopt;
 }
 
 bool Stream::wait_for_room(const ClaimOptions& options) {
+  Notice notice(*this, false);
   WakeList wakes;
   std::unique_lock lock(mutex_);
-  return await_room(options, wakes, lock);
+  return await_room(options, wakes, notice, lock);
 }
 
 std::optional<ClaimedSlot> Stream::claim_spare() noexcept {
@@ -76,12 +79,13 @@ std::optional<ClaimedSlot> Stream::claim_spare() noexcept {
 }
 
 /// Returns with the mutex held. Some waits end early without a reason: wake() and the deadline are looked at last.
-bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, std::unique_lock<std::mutex>& lock) {
+bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, Notice& notice,
+                        std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (!may_go_on()) {
       return false;
     }
-    if (find_room(options, wakes)) {
+    if (find_room(options, wakes, notice)) {
       spin_.found();
       return true;
     }
@@ -107,18 +111,22 @@ bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, std::uniqu
 
 void Stream::wait_for_change(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock) {
   const std::int64_t until_ns = std::min(deadline_ns, ends_ns());
+  ++sleeping_claims_;
   if (until_ns == INT64_MAX) {
     changed_.wait(lock);
   } else {
     changed_.wait_until(lock, as_time_point(until_ns));
   }
+  --sleeping_claims_;
 }
 
 bool Stream::arm(const ClaimOptions& options) noexcept {
+  is_armed_.store(false, std::memory_order_relaxed);
   clear_eventfd(source_event_.get());
+  Notice notice(*this, false);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
-  if (is_woken_ || !may_go_on() || find_room(options, wakes) || !arm_all_links()) {
+  if (is_woken_ || !may_go_on() || find_room(options, wakes, notice) || !arm_all_links()) {
     return false;
   }
   is_armed_.store(true, std::memory_order_relaxed);
@@ -212,7 +220,6 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     ++frames_dropped_at_source_;
     return false;
   }
-  make_room_for_unfinished();
   WaitingFrame frame;
   fill_header(frame.header, slot, info);
   frame.pool_slot = pool_slot;
@@ -328,14 +335,25 @@ bool Stream::has_room() const noexcept {
   });
 }
 
-bool Stream::find_room(const ClaimOptions& options, WakeList& wakes) noexcept {
+/// Who polls a link takes what would have woken the session, and with it the claims that sleep: it arms the link anew
+/// for them, and tells them of room, of which it may leave some.
+bool Stream::find_room(const ClaimOptions& options, WakeList& wakes, Notice& notice) noexcept {
   if (!options.unwatched && !is_watched()) {
     return false;
   }
-  if (!has_room()) {
-    poll_all_released(wakes);
+  if (has_room()) {
+    return true;
   }
-  return has_room();
+  do {
+    poll_all_released(wakes);
+    if (has_room()) {
+      if (others_sleep()) {
+        notice.need();
+      }
+      return true;
+    }
+  } while (others_sleep() && !arm_all_links());
+  return false;
 }
 
 /// There is a free slot.

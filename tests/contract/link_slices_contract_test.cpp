@@ -139,6 +139,23 @@ TEST_P(LinkSlices, AreFilledWhileTheFirstAreOnTheirWay) {
   }
 }
 
+TEST_P(LinkSlices, GiveTheSlotBackWithTheLastOneOnly) {
+  if (GetParam().name == "fake") {
+    GTEST_SKIP() << "it believes its viewer";
+  }
+  take_slices(true);
+  send(slice_of(make_frame(1), 0, true, false));
+  const auto slice = receive();
+  ASSERT_TRUE(slice);
+  pair_.receiver->return_credit(slice->header);
+  EXPECT_TRUE(eventually([&] {
+    serve_sender();
+    poll_released();
+    return pair_.sender->state() == LinkState::broken;
+  }));
+  EXPECT_EQ(released_count_, 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Links, LinkSlices, testing::ValuesIn(link_makers()),
                          [](const auto& link) { return link.param.name; });
 

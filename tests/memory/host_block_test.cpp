@@ -94,6 +94,25 @@ TEST(HostBlock, MemoryThatIsTooSmallIsRefused) {
   EXPECT_THROW(HostBlock::map_read_only(FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 4096), Error);
 }
 
+TEST(HostBlock, MemoryThatIsNotAllThereIsRefused) {
+  FileDescriptor memfd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(memfd.get(), 1 << 20), 0);
+  ASSERT_EQ(::pwrite(memfd.get(), "x", 1, 0), 1);
+  ASSERT_EQ(::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  EXPECT_NO_THROW(HostBlock::map_read_only(FileDescriptor(::dup(memfd.get())), 4096));
+  EXPECT_THROW(HostBlock::map_read_only(std::move(memfd), 1 << 20), Error);
+}
+
+/// A mapping of a page would cover 2 MiB, and raise a signal where no huge page is left.
+TEST(HostBlock, HugePagesOfAPeerAreRefused) {
+  FileDescriptor memfd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+  if (!memfd.valid() || ::ftruncate(memfd.get(), 2 << 20) != 0 ||
+      ::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    GTEST_SKIP() << "this kernel has no memfd of huge pages";
+  }
+  EXPECT_THROW(HostBlock::map_read_only(std::move(memfd), 4096), Error);
+}
+
 TEST(HostBlock, PrivateMemoryIsWholePagesOfZeroes) {
   const auto block = HostBlock::create_private("test", 10'000);
   EXPECT_GE(block->bytes().size(), 10'000U);

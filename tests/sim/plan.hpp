@@ -67,6 +67,9 @@ struct Plan {
     viewers_ask_cadence = largest_frame_bytes % 3 == 0;
     takes_input = frames % 3 != 0;
     viewers_send_input = largest_frame_bytes % 3 == 1;
+    mixes_claims = source_threads > 1 && frames % 4 != 0;
+    // Where no frame waits, nothing but a claim asks the link for a wake-up.
+    has_one_in_flight = has_one_in_flight || (mixes_claims && delivery == Delivery::every && pull_interval_ns == 0);
     if (largest_frame_bytes % 25 == 5 && !files_are_cut) {
       largest_frame_bytes = 3 * large_frame_bytes;
       frames = std::min(frames, std::uint64_t{8});
@@ -116,6 +119,7 @@ struct Plan {
   std::uint64_t unauthenticated_peers;
   bool drops_at_source;
   std::uint64_t source_threads;  // of each stream
+  bool mixes_claims;             // some wait for room as long as it takes, and others for a moment
   std::uint64_t slices;          // of a frame; small frames have fewer
   bool gives_frames_up;          // sources do, when some of their slices are sent
   bool source_has_event_loop;    // it sleeps on the stream's descriptor

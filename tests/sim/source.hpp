@@ -121,7 +121,7 @@ class Source {
       if (begins_epochs && !begin_epoch_when_due()) {
         continue;
       }
-      auto slot = second ? std::exchange(second, std::nullopt) : claim();
+      auto slot = second ? std::exchange(second, std::nullopt) : claim(!begins_epochs);
       if (!slot) {
         break;
       }
@@ -260,9 +260,11 @@ class Source {
   }
 
   /// A source that cannot wait, such as a camera, drops a frame for which there is no room.
-  std::optional<ClaimedSlot> claim() {
+  std::optional<ClaimedSlot> claim(bool may_leave) {
     if (!plan_.drops_at_source) {
-      return plan_.source_has_event_loop ? claim_by_descriptor() : stream_.claim();
+      return plan_.source_has_event_loop               ? claim_by_descriptor()
+             : plan_.mixes_claims && world_.chance(50) ? claim_for_moments(may_leave)
+                                                       : claim_as_long_as_it_takes();
     }
     for (;;) {
       if (auto slot = stream_.claim_now(); slot || !goes_on() || stream_.is_stopping()) {
@@ -271,6 +273,29 @@ class Source {
       stream_.drop_frame();
       ++dropped_;
       stream_.sleep_until(monotonic_ns() + ns_per_ms);
+    }
+  }
+
+  std::optional<ClaimedSlot> claim_as_long_as_it_takes() {
+    const std::int64_t begun_ns = monotonic_ns();
+    auto slot = stream_.claim();
+    if (plan_.stretches_timeouts) {
+      EXPECT_LT(monotonic_ns() - begun_ns, 1800 * ns_per_s) << "only a timer has woken it";
+    }
+    return slot;
+  }
+
+  /// Rests between two attempts, or gives up for good: whoever waits beside it is not to rely on it.
+  std::optional<ClaimedSlot> claim_for_moments(bool may_leave) {
+    for (;;) {
+      auto slot =
+          world_.chance(50)
+              ? stream_.claim_now()
+              : stream_.claim({.deadline_ns = monotonic_ns() + static_cast<std::int64_t>(world_.below(ns_per_ms))});
+      if (slot || !goes_on() || stream_.is_stopping() || (may_leave && world_.chance(20))) {
+        return slot;
+      }
+      stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(10 * ns_per_ms)));
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,13 +32,18 @@ class HoldingLink final : public SenderLink {
     return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
+    is_armed = false;
     const std::size_t count = std::min(released.size(), done.size());
     std::copy_n(done.begin(), count, released.begin());
     done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count));
     return count;
   }
   [[nodiscard]] std::uint16_t slice_limit() const noexcept override { return limit; }
-  bool arm() noexcept override { return done.empty(); }
+  bool arm() noexcept override {
+    const bool must_wait = done.empty();
+    is_armed = true;  // behind what it reads of this link: then a test may change it
+    return must_wait;
+  }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   void on_readable() noexcept override {}
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
@@ -45,6 +51,7 @@ class HoldingLink final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
 
   bool releases_at_once = false;
+  std::atomic<bool> is_armed = false;  // since the last poll_released()
   std::uint64_t credits = UINT64_MAX;
   std::uint16_t limit = max_slices;
   std::vector<PoolSlot> sent;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@
 #include "transport/control/listener.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/input_messages.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/session/viewer_session.hpp"
@@ -119,6 +121,21 @@ TEST_F(SessionBounds, AViewerThatAsksAndDoesNotReadIsHeardAgainOnceItReads) {
   channel.send(to_json(ByeMessage{.reason = "done", .frames_sent = 0, .statistics = {}}));
   EXPECT_TRUE(eventually([&] { return !service_->reports().empty(); }));
   EXPECT_EQ(service_->reports().front().ending, "the viewer left: 'done'");
+}
+
+/// Not an Error: a program's function that fails, or no memory.
+TEST_F(SessionBounds, ASessionThatFailsHasAReport) {
+  stream_.inbox().take_messages([] { throw std::bad_alloc(); });
+  start();
+  const auto [viewer, path] = join();
+  viewer.channel->send(program_message("{}"));
+  EXPECT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+  ASSERT_EQ(service_->reports().size(), 1U);
+  const SessionReport report = service_->reports().front();
+  EXPECT_EQ(report.ending, "the session failed: std::bad_alloc");
+  EXPECT_EQ(report.transport, "tcp");
+  EXPECT_FALSE(report.was_refused);
+  EXPECT_EQ(stream_.viewer_count(), 0U);
 }
 
 TEST_F(SessionBounds, SoManyShakeHandsAndNoMore) {

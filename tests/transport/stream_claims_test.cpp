@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <optional>
@@ -256,6 +258,56 @@ TEST(SourcesOnSeveralThreads, LoseNothing) {
   EXPECT_TRUE(std::all_of(of_thread.begin() + 1, of_thread.end(), [](auto count) { return count == frames_each; }));
 }
 
+/// A claim that sleeps beside others, which poll the links in its place. No session wakes it here.
+class SleepingClaim : public StreamClaims {
+ protected:
+  SleepingClaim() {
+    while (auto slot = stream_.claim_now()) {
+      publish(std::move(*slot));
+    }
+    sleeper_ = std::async(std::launch::async, [this] { return stream_.claim().has_value(); });
+    EXPECT_TRUE(eventually([&] { return viewer_.link.is_armed.load(); }));
+  }
+  ~SleepingClaim() override {
+    stream_.stop();
+    if (sleeper_.valid()) {
+      sleeper_.wait();
+    }
+  }
+
+  void return_slots(std::size_t count) {
+    std::vector<PoolSlot>& sent = viewer_.link.sent;
+    viewer_.link.done.assign(sent.end() - static_cast<std::ptrdiff_t>(count), sent.end());
+    sent.resize(sent.size() - count);
+  }
+  bool wakes() {
+    return sleeper_.wait_for(std::chrono::nanoseconds(timeout_ns)) == std::future_status::ready && sleeper_.get();
+  }
+
+  ReadyViewer viewer_{stream_, Delivery::latest};
+  std::future<bool> sleeper_;
+};
+
+TEST_F(SleepingClaim, IsToldOfRoomThatAnotherOneFindsAndLeaves) {
+  return_slots(2);
+  const auto slot = stream_.claim_now();
+  EXPECT_TRUE(slot);
+  EXPECT_TRUE(wakes());
+}
+
+TEST_F(SleepingClaim, IsToldOfRoomThatAnotherOneOnlyLooksFor) {
+  return_slots(1);
+  EXPECT_FALSE(stream_.arm());
+  EXPECT_TRUE(wakes());
+}
+
+TEST_F(SleepingClaim, StaysOneThatTheLinkWakes) {
+  EXPECT_FALSE(stream_.claim_now());
+  EXPECT_TRUE(viewer_.link.is_armed);
+  EXPECT_FALSE(stream_.claim({.deadline_ns = monotonic_ns() + ns_per_ms}));
+  EXPECT_TRUE(viewer_.link.is_armed);
+}
+
 // ---- The descriptor ----
 
 class StreamDescriptor : public StreamClaims {
@@ -298,6 +350,16 @@ TEST_F(StreamDescriptor, TellsOfWake) {
   EXPECT_FALSE(stream_.arm()) << "no claim() has returned for it yet";
   EXPECT_FALSE(stream_.claim());
   EXPECT_TRUE(is_told([&] { stream_.wake(); }));
+}
+
+TEST_F(StreamDescriptor, StaysOneThatTheLinkRaisesWhileAnotherClaims) {
+  const ReadyViewer viewer(stream_, Delivery::latest);
+  while (auto slot = stream_.claim_now()) {
+    publish(std::move(*slot));
+  }
+  ASSERT_TRUE(stream_.arm());
+  EXPECT_FALSE(stream_.claim_now());
+  EXPECT_TRUE(viewer.link.is_armed);
 }
 
 TEST_F(StreamDescriptor, SaysNothingUnlessArmed) {

@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/transport/holding_link.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -191,6 +193,25 @@ TEST(AFullStream, LetsAllItsViewersChangeTheirLinksAtOnce) {
   for (Viewer* viewer : {&before[0], &before[1], &after[0], &after[1]}) {
     EXPECT_EQ(viewer->waker->wakes, 1) << "each queue has room for its wake-up";
   }
+}
+
+/// A source that renders on request waits for one, and for nothing else.
+TEST(StreamThatEndsWithItsViewers, EndsTheWaitForARequest) {
+  Stream stream({.name = "test", .ends_with_viewers = true});
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  stream.renders().offer();
+  HoldingLink link;
+  const FileDescriptor event = make_eventfd();
+  SubscriberQueue queue(link, Delivery::latest, event.get());
+  ASSERT_TRUE(stream.attach(queue));
+  const int viewer = 0;
+  ASSERT_FALSE(stream.renders().ask(&viewer, {.id = 1, .camera = orbiting_camera(0, 0, 4), .time_ns = 5}));
+  ASSERT_TRUE(stream.next_render(INT64_MAX));
+  auto next = std::async(std::launch::async, [&] { return stream.next_render(INT64_MAX).has_value(); });
+  stream.detach(queue);
+  EXPECT_EQ(next.wait_for(std::chrono::nanoseconds(timeout_ns)), std::future_status::ready);
+  stream.stop();
+  EXPECT_FALSE(next.get());
 }
 
 }  // namespace

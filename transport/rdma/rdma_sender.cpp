@@ -60,11 +60,12 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtect
     : protection_domains_(protection_domains),
       core_(std::move(connection), "the other end"),
       waiting_(max_waiting),
-      in_flight_(capabilities().send_depth) {
+      // The viewer may return a frame before this end hears that it has left; take_sent() may be late by as many.
+      in_flight_(std::size_t{capabilities().send_depth} + capabilities().receive_depth) {
   if (capabilities().send_depth <= announcement_requests) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  done_.reserve(max_waiting + capabilities().send_depth);
+  done_.reserve(max_waiting + in_flight_.room());
 }
 
 RdmaSender::~RdmaSender() {
@@ -130,6 +131,7 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
   if (waiting_.full() || !spend_credit(frame)) {
     return core_.is_open() ? SendResult::no_credit : SendResult::closed;
   }
+  has_more_to_come_ = !frame.is_last;
   FrameHeader header = frame.header;
   header.slot = current_slot_;
   std::uint64_t posted_bytes = 0;
@@ -369,6 +371,9 @@ void RdmaSender::add_credit(const Immediate& credit) noexcept {
     return core_.fail(LinkState::broken, "the other end gave back a slot that it does not hold");
   }
   RemoteRing& ring = **found;
+  if (has_more_to_come_ && *found == rings_.back() && credit.slot == current_slot_) {
+    return core_.fail(LinkState::broken, "the other end gave back a slot before the last slice had come");
+  }
   ++acknowledged_;
   slices_out_ -= std::exchange(ring.slices_out[credit.slot], std::uint16_t{0});
   ring.free_slots.push_back(credit.slot);

@@ -127,6 +127,7 @@ class RdmaSender final : public SenderLink {
   std::shared_ptr<const MemoryRegion> announced_memory_region_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are free
   std::uint16_t current_slot_ = 0;                  // the ring's slot of the frame that is being sent
+  bool has_more_to_come_ = false;                   // slices of that frame
   std::uint64_t accepted_ = 0;                      // frames
   std::uint64_t slices_out_ = 0;
   bool has_bounded_queue_ = false;

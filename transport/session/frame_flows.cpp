@@ -212,14 +212,13 @@ std::shared_ptr<ReceiverLink> FrameFlows::link() const {
   return flows_.empty() || flows_.front().session->is_rejected() ? nullptr : flows_.front().session->link();
 }
 
-void FrameFlows::send_bye(const std::string& reason, const std::string& statistics_json) noexcept {
-  const Flow& flow = flows_.back();
-  flow.session->send_bye(reason, flow.frames_received, statistics_json);
-  bye_sent_ = true;
+FrameFlows::Goodbye FrameFlows::begin_bye() noexcept {
+  bye_begun_ = true;
+  return {.session = flows_.back().session, .frames_received = flows_.back().frames_received};
 }
 
 void FrameFlows::finish() noexcept {
-  if (bye_sent_ && !flows_.empty()) {
+  if (bye_begun_ && !flows_.empty()) {
     flows_.back().session->finish(monotonic_ns() + ns_per_s);  // do not wait longer for a sender that is stopped
   }
 }

@@ -56,9 +56,14 @@ class FrameFlows {
   [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
   /// The link that next() reads; null when there is none, or when no more frames are taken from it.
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
-  /// Sends bye with the counts to the current session's sender. Must not be called when empty().
-  void send_bye(const std::string& reason, const std::string& statistics_json) noexcept;
-  /// Waits until the sender has received the bye, if one was sent; see ViewerSession::finish(). Call when neither the
+  /// What is to be told the current session's sender, by send_bye() and without the mutex. Must not be called when
+  /// empty().
+  struct Goodbye {
+    std::shared_ptr<ViewerSession> session;
+    std::uint64_t frames_received = 0;
+  };
+  Goodbye begin_bye() noexcept;
+  /// Waits until the sender has received the bye, if one was begun; see ViewerSession::finish(). Call when neither the
   /// program nor the subscriber's thread uses the flows any more.
   void finish() noexcept;
 
@@ -90,7 +95,7 @@ class FrameFlows {
   std::uint64_t flows_begun_ = 0;
   bool must_drop_lost_flow_ = false;
   std::condition_variable flow_dropped_;
-  bool bye_sent_ = false;
+  bool bye_begun_ = false;
   std::uint64_t discarded_before_ = 0;  // by removed flows
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;

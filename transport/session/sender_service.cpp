@@ -78,8 +78,10 @@ std::vector<SessionReport> SessionHistory::reports() const {
 // ---- The service ----
 
 SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program,
-                             Log& log)
-    : context_(endpoint, std::move(streams), program, log), authenticate_(authentication_of(endpoint)) {
+                             Log& log, std::function<void()> on_refused)
+    : context_(endpoint, std::move(streams), program, log),
+      authenticate_(authentication_of(endpoint)),
+      on_refused_(std::move(on_refused)) {
   require_link_where_asked(endpoint);
   if (endpoint.dial) {
     dial_to_ = *endpoint.dial;
@@ -290,20 +292,28 @@ bool SenderService::try_dial() noexcept {
   }
 }
 
-/// Returns false when the peer refused, since it would refuse again.
+/// Returns false when the peer refused, since it would refuse again. The log and the program may ask this service.
 bool SenderService::handle_failure(const Error& error) {
-  const std::scoped_lock lock(mutex_);
-  handshake_fd_.reset();
-  if (error.status() == ExitStatus::refused) {
-    refusal_ = error.what();
-    changed_.notify_all();
-    return false;
+  const bool is_refused = error.status() == ExitStatus::refused;
+  bool is_new = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset();
+    is_new = !is_refused && !stopping_ && last_dial_error_ != error.what();
+    if (is_refused) {
+      refusal_ = error.what();
+      changed_.notify_all();
+    } else if (is_new) {
+      last_dial_error_ = error.what();
+    }
   }
-  if (!stopping_ && last_dial_error_ != error.what()) {
-    last_dial_error_ = error.what();
-    context_.log->info(last_dial_error_);
+  if (is_new) {
+    context_.log->info(error.what());
   }
-  return true;
+  if (is_refused && on_refused_) {
+    on_refused_();
+  }
+  return !is_refused;
 }
 
 void SenderService::dial_once() {

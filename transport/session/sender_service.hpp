@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -46,8 +47,11 @@ class SessionHistory {
 /// own thread, so a stalled or dead viewer delays no other.
 class SenderService {
  public:
-  /// Starts listening or dialling. Throws Error (port in use, key missing).
-  SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program, Log& log);
+  /// Starts listening or dialling. `on_refused` is called once if the peer refuses a dialling sender, on the dialling
+  /// thread and without a lock, when refusal() says why: no viewer will come, and whoever waits in Stream::claim() or
+  /// for a stream's descriptor is to be told. It does not throw. Throws Error (port in use, key missing).
+  SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program, Log& log,
+                std::function<void()> on_refused = {});
   /// Cuts the remaining sessions.
   ~SenderService();
   SenderService(const SenderService&) = delete;
@@ -105,6 +109,7 @@ class SenderService {
   SenderContext context_;
   HostPort dial_to_;
   AuthenticateOptions authenticate_;
+  const std::function<void()> on_refused_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Running> sessions_;

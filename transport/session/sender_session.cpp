@@ -61,6 +61,8 @@ SessionReport SenderSession::run() {
       report_.was_refused = error.status() == ExitStatus::refused;
       report_error(error);
     }
+  } catch (const std::exception& error) {  // no memory: the viewer may come back
+    report_.ending = "the session failed: " + std::string(error.what());
   }
   return make_report();
 }

@@ -40,6 +40,14 @@ bool drive_for_a_while(ReceiverLink& link) noexcept {
   return may_have_more;
 }
 
+/// Reads what has arrived: less than so many reads, unless the peer goes on sending.
+template <typename IsStopping>
+void drive_to_the_end(ReceiverLink& link, const IsStopping& is_stopping) {
+  constexpr int max_reads = 1024;
+  for (int reads = 0; reads < max_reads && link.drive() && !is_stopping(); ++reads) {
+  }
+}
+
 /// Counts a peer while it waits for its answer.
 class UnansweredPeer {
  public:
@@ -141,18 +149,26 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
 /// must learn that the session is over. Returns false when there will be no further session.
 bool Subscriber::Implementation::handle_failure(const Error& error, ViewerSession* session) {
   if (session != nullptr) {
-    drive_for_a_while(*session->link());  // the frames that have arrived are the program's
+    drive_to_the_end(*session->link(), [this] { return is_stopping(); });  // what has arrived is the program's
   }
-  const std::scoped_lock lock(mutex_);
-  handshake_fd_.reset();
-  has_session_ = false;
-  if (session != nullptr) {
-    session->hang_up();
-    flows_.drop_rejected();
-    link_fallback_.session_was_lost(session->link()->kind(), flows_.frames_received() != frames_before_session_,
-                                    error.what());
+  std::string line;
+  bool goes_on = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset();
+    has_session_ = false;
+    if (session != nullptr) {
+      session->hang_up();
+      flows_.drop_rejected();
+      link_fallback_.session_was_lost(session->link()->kind(), flows_.frames_received() != frames_before_session_,
+                                      error.what());
+    }
+    goes_on = !stopping_ && !give_up(error, session != nullptr, line);
   }
-  return !stopping_ && !give_up(error, session != nullptr);
+  if (!line.empty()) {
+    log_.info(line);  // without the mutex: a log may ask this subscriber
+  }
+  return goes_on;
 }
 
 void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noexcept {
@@ -432,8 +448,9 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
   }
 }
 
-/// Sets the status for an error. Call with the mutex. Returns true when there will be no further session.
-bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
+/// Sets the status for an error. Call with the mutex. Returns true when there will be no further session. `line` is to
+/// be logged then.
+bool Subscriber::Implementation::give_up(const Error& error, bool had_session, std::string& line) {
   // A listening viewer always waits for the next sender.
   const bool is_refused = error.status() == ExitStatus::refused && !acceptor_;
   // An established session that failed, but was not lost, would fail again for the same reason: no memory for the ring,
@@ -451,7 +468,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
     status_.exit_status = error.status();
   }
   if (had_session && !is_refused && !cannot_go_on) {
-    log_.info("lost the sender: " + status_.message);
+    line = "lost the sender: " + status_.message;
   }
   tell_program();
   return is_final || timed_out;

@@ -86,7 +86,7 @@ class Subscriber::Implementation {
   static void handle_messages(ViewerSession& session);
   bool handle_failure(const Error& error, ViewerSession* session);
   std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataConnector data_connector);
-  bool give_up(const Error& error, bool had_session);
+  bool give_up(const Error& error, bool had_session, std::string& line);
   bool wait_before_retry();
   void finish_if_done();
   void tell_program() noexcept {

@@ -133,6 +133,7 @@ SubscriberCounts Subscriber::Implementation::counts() const {
 }
 
 void Subscriber::Implementation::close(const std::string& statistics_json) {
+  FrameFlows::Goodbye goodbye;
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_) {
@@ -142,8 +143,11 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
     client_service_.end();
     if (has_session_ && !flows_.empty()) {
-      flows_.send_bye(std::string(usual_viewer_reason), statistics_json);
+      goodbye = flows_.begin_bye();
     }
+  }
+  if (goodbye.session) {  // without the mutex: a sender that is stopped takes nothing for a second
+    goodbye.session->send_bye(usual_viewer_reason, goodbye.frames_received, statistics_json);
   }
   changed_.notify_all();
   signal_eventfd(thread_event_.get());

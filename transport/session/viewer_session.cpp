@@ -469,11 +469,12 @@ void ViewerSession::check_peer() const {
   }
 }
 
-void ViewerSession::send_bye(const std::string& reason, std::uint64_t frames_received,
+void ViewerSession::send_bye(std::string_view reason, std::uint64_t frames_received,
                              const std::string& statistics_json) noexcept {
   try {
     authenticated_.channel->send(
-        to_json(ByeMessage{.reason = reason, .frames_received = frames_received, .statistics = statistics_json}),
+        to_json(ByeMessage{
+            .reason = std::string(reason), .frames_received = frames_received, .statistics = statistics_json}),
         monotonic_ns() + ns_per_s);
   } catch (const std::exception&) {
     // The sender is already gone.

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,8 +78,9 @@ class ViewerSession {
   /// Valid if is_rejected().
   [[nodiscard]] const std::string& rejection_reason() const noexcept { return rejection_reason_; }
 
-  /// Says bye. Any thread; does nothing when the connection is gone.
-  void send_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
+  /// Says bye; waits a second at most for a sender that takes nothing. Any thread; does nothing when the connection or
+  /// memory is gone.
+  void send_bye(std::string_view reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
 
   /// Ends the control channel, and with it the session at the sender. Any thread.
   void hang_up() noexcept { authenticated_.channel->close(); }

@@ -79,6 +79,7 @@ SendResult TcpSender::try_send(const OutgoingFrame& frame) noexcept {
     free_ring_slots_.pop_back();
     ring_slot_is_out_[current_ring_slot_] = true;
   }
+  has_more_to_come_ = !frame.is_last;
   has_queued_ = true;
   return SendResult::accepted;
 }
@@ -124,7 +125,8 @@ void TcpSender::add_credit(const CreditWord& credit) noexcept {
   if (credit.epoch != ready_epoch_) {
     return;  // of an old ring: the new epoch started with all its credits
   }
-  if (credit.slot >= ring_slot_is_out_.size() || !ring_slot_is_out_[credit.slot]) {
+  const bool is_incomplete = has_more_to_come_ && credit.slot == current_ring_slot_;
+  if (credit.slot >= ring_slot_is_out_.size() || !ring_slot_is_out_[credit.slot] || is_incomplete) {
     return writer_->fail(LinkState::broken);
   }
   ring_slot_is_out_[credit.slot] = false;
@@ -152,7 +154,7 @@ std::string TcpSender::fault() const {
       }
       return "the other end's data connection was cut, or its host does not answer";
     case LinkState::broken:
-      return "the other end gave back a slot that it does not hold";
+      return "the other end gave back a slot that it does not hold, or whose frame was not complete";
     case LinkState::source_failed:
       return writer_->source_errno() == ENODATA
                  ? "the file became shorter while it was sent"

@@ -51,8 +51,9 @@ class TcpSender final : public SenderLink {
   std::uint32_t ready_epoch_ = 0;
   std::vector<std::uint16_t> free_ring_slots_;
   std::vector<bool> ring_slot_is_out_;
-  std::uint16_t current_ring_slot_ = 0;
-  std::uint64_t accepted_ = 0;  // frames
+  std::uint16_t current_ring_slot_ = 0;  // of the frame that is being sent
+  bool has_more_to_come_ = false;        // slices of that frame
+  std::uint64_t accepted_ = 0;           // frames
   std::uint64_t acknowledged_ = 0;
   bool has_bounded_queue_ = false;
   bool has_queued_ = false;  // since the last take_waker()
