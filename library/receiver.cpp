@@ -234,7 +234,7 @@ std::optional<fw_result> Receiver::outcome_without_frame() {
   if (status_.state == SubscriberState::failed) {
     throw Error(status_.exit_status, status_.message);
   }
-  return wake_request_.take() ? std::optional<fw_result>(FW_WOKEN) : std::nullopt;
+  return wakes_.take() ? std::optional<fw_result>(FW_WOKEN) : std::nullopt;
 }
 
 void Receiver::refuse_to_wait_for_itself() const {
@@ -259,7 +259,7 @@ void Receiver::end_session() noexcept {
 }
 
 void Receiver::wake() noexcept {
-  wake_request_.set();
+  wakes_.add();
   subscriber_->wake();
 }
 

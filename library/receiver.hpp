@@ -114,7 +114,7 @@ class Receiver {
   std::unique_ptr<Subscriber> subscriber_;
   FileDescriptor descriptor_;
   std::shared_ptr<HeldFrames> held_ = std::make_shared<HeldFrames>();
-  WakeRequest wake_request_;
+  WakeRequests wakes_;
   std::atomic<bool> is_destroyed_ = false;
 
   std::mutex acquire_mutex_;  // guards what follows

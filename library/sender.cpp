@@ -29,7 +29,7 @@ std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_strea
                                          std::to_string(max_offered_streams) + " streams; make another sender");
   }
   options.number = static_cast<std::uint32_t>(streams_.size());
-  const auto stream = std::make_shared<SourceStream>(std::move(options), endpoint_.dial.has_value());
+  const auto stream = std::make_shared<SourceStream>(std::move(options));
   streams_.reserve(streams_.size() + 1);
   handle = make_handle(stream);
   streams_.push_back({stream, handle});
@@ -51,7 +51,13 @@ void Sender::start() {
     kept.push_back(one.stream);
   }
   const BlockedSignals blocked;
-  auto service = std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_);
+  const auto refuse_all = [kept] {
+    for (const auto& stream : kept) {
+      stream->refuse();
+    }
+  };
+  auto service =
+      std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_, refuse_all);
   // Streams and log outlive the service, also where another thread still uses it while the sender is destroyed. Streams
   // know it by a weak_ptr, which would keep what this function has.
   service_ = {service.release(), [streams = std::move(kept), log = log_](const SenderService* ended) mutable {

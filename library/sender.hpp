@@ -53,8 +53,7 @@ class Slot {
 /// A stream with what the program asks of it. Any thread. Slots keep it alive, also without its sender.
 class SourceStream : public std::enable_shared_from_this<SourceStream> {
  public:
-  /// `is_dialling`: its sender dials one viewer, which may refuse. That ends the stream.
-  SourceStream(StreamOptions options, bool is_dialling);
+  explicit SourceStream(StreamOptions options);
 
   std::uint32_t begin(const StreamFormat& format, std::uint32_t kept_slots);
   fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot);
@@ -67,6 +66,8 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
 
   /// The sender was started.
   void offered_by(const std::shared_ptr<SenderService>& service);
+  /// The viewer that the sender dials has refused it: waits return, and nobody will come.
+  void refuse() noexcept;
   /// The sender is drained, or has ended: waits return.
   void finish(bool is_destroyed) noexcept;
   [[nodiscard]] bool is_finished() const noexcept { return is_finished_.load(); }
@@ -87,8 +88,8 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
     return slots_held_[epoch % slots_held_.size()];
   }
   void refuse_to_wait_for_itself();
+  void throw_if_refused() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
-  [[nodiscard]] std::int64_t longest_wait_until(std::int64_t deadline_ns) const noexcept;
   bool take_message(fw_event& event);
   bool take_input(fw_event& event);
 
@@ -98,8 +99,8 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_destroyed_ = false;
   std::array<std::atomic<std::uint32_t>, 16> slots_held_{};  // of the epochs with this remainder
   std::atomic<std::uint64_t> frames_claimed_ = 0;            // not published yet; only with option frames
-  WakeRequest wake_request_;
-  const bool is_dialling_;
+  WakeRequests wakes_;
+  std::atomic<bool> is_refused_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
   FileDescriptor end_event_ = make_eventfd();    // raised at the end

@@ -15,9 +15,6 @@ namespace framewire {
 
 namespace {
 
-/// How often a claim looks whether the dialled viewer has refused.
-constexpr std::int64_t refusal_period_ns = 200 * ns_per_ms;
-
 constexpr const char* destroyed = "the sender of this stream was destroyed";
 
 }  // namespace
@@ -97,10 +94,8 @@ fw_result Slot::publish(const fw_frame_info& info) {
 
 // ---- Streams ----
 
-SourceStream::SourceStream(StreamOptions options, bool is_dialling)
-    : stream_(std::move(options)),
-      is_dialling_(is_dialling),
-      descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
+SourceStream::SourceStream(StreamOptions options)
+    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
 }
 
@@ -109,6 +104,7 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
   if (!lock) {
     throw Failure(FW_ERROR_STATE, "fw_stream_begin(): another thread begins a format of this stream");
   }
+  throw_if_refused();
   if (is_finished()) {
     throw Failure(FW_ERROR_STATE,
                   std::string("fw_stream_begin(): ") + (is_destroyed_ ? destroyed : "the stream has ended"));
@@ -150,23 +146,25 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
   if (is_destroyed_.load()) {
     throw Failure(FW_ERROR_STATE, std::string("fw_stream_claim(): ") + destroyed);
   }
-  if (wake_request_.take()) {
+  throw_if_refused();
+  if (wakes_.take()) {
     return FW_WOKEN;
   }
-  if (is_finished() || stream_.is_stopping()) {
-    return FW_ENDED;
-  }
-  if (is_dialling_) {
-    const auto service = the_service();
-    if (const std::string refusal = service ? service->refusal() : std::string(); !refusal.empty()) {
-      throw Failure(FW_ERROR_REFUSED, refusal);
-    }
-  }
-  return std::nullopt;
+  return is_finished() || stream_.is_stopping() ? std::optional<fw_result>(FW_ENDED) : std::nullopt;
 }
 
-std::int64_t SourceStream::longest_wait_until(std::int64_t deadline_ns) const noexcept {
-  return is_dialling_ ? std::min(deadline_ns, monotonic_ns() + refusal_period_ns) : deadline_ns;
+void SourceStream::throw_if_refused() const {
+  if (is_refused_.load()) {
+    const auto service = the_service();
+    const std::string refusal = service ? service->refusal() : std::string();
+    throw Failure(FW_ERROR_REFUSED, refusal.empty() ? "the viewer that this sender dials has refused it" : refusal);
+  }
+}
+
+void SourceStream::refuse() noexcept {
+  is_refused_ = true;
+  stream_.stop();
+  signal_eventfd(end_event_.get());
 }
 
 fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot) {
@@ -176,6 +174,7 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
   }
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
   ClaimOptions options{.deadline_ns = 0, .unwatched = (flags & FW_CLAIM_UNWATCHED) != 0};
+  std::optional<WakeRequests::Waiting> waiting;
   for (;;) {
     if (auto claimed = is_finished() ? std::nullopt : stream_.claim(options)) {
       if (timeout_ns == 0) {
@@ -197,12 +196,15 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
     } else if (deadline_ns != INT64_MAX && monotonic_ns() >= deadline_ns) {
       return stream_.has_viewer() ? FW_NOTHING : FW_NOBODY;
     }
-    options.deadline_ns = timeout_ns == 0 ? 0 : longest_wait_until(deadline_ns);
+    options.deadline_ns = deadline_ns;
+    if (timeout_ns != 0 && !waiting) {
+      waiting.emplace(wakes_);
+    }
   }
 }
 
 void SourceStream::wake() noexcept {
-  wake_request_.set();
+  wakes_.add();
   stream_.wake();
 }
 

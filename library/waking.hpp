@@ -3,10 +3,12 @@
 
 #include <sys/epoll.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <mutex>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -39,14 +41,39 @@ inline std::int64_t deadline_of(std::int64_t timeout_ns) noexcept {
   return timeout_ns == 0 ? 0 : saturating_add(monotonic_ns(), timeout_ns);
 }
 
-/// A request to end one wait, which stays until a wait takes it.
-class WakeRequest {
+/// Requests to end one wait each. They stay until a wait takes them: one for each thread that waits, or one if none
+/// does.
+class WakeRequests {
  public:
-  void set() noexcept { is_set_.store(true); }
-  [[nodiscard]] bool take() noexcept { return is_set_.exchange(false); }
+  void add() noexcept {
+    const std::scoped_lock lock(mutex_);
+    count_ = std::min(count_ + 1, std::max<std::size_t>(waiting_, 1));
+  }
+  [[nodiscard]] bool take() noexcept {
+    const std::scoped_lock lock(mutex_);
+    return count_ > 0 && count_-- > 0;
+  }
+
+  /// While it lives, one thread more waits.
+  class Waiting {
+   public:
+    explicit Waiting(WakeRequests& requests) noexcept : requests_(requests) { change(1); }
+    ~Waiting() { change(-1); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    void change(int by) noexcept {
+      const std::scoped_lock lock(requests_.mutex_);
+      requests_.waiting_ += static_cast<std::size_t>(by);
+    }
+    WakeRequests& requests_;
+  };
 
  private:
-  std::atomic<bool> is_set_ = false;
+  std::mutex mutex_;
+  std::size_t count_ = 0;
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace framewire

@@ -118,7 +118,8 @@ class Stream {
   }
   [[nodiscard]] int descriptor() const noexcept { return poller_.valid() ? poller_.get() : source_event_.get(); }
 
-  /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that finds no room.
+  /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that finds no room. Called
+  /// more often than claims wait, it may make one more return so.
   void wake() noexcept;
 
   /// Counts a frame that a live device had, and that the source drops, for want of room or for its own reasons
@@ -359,7 +360,8 @@ class Stream {
   AdaptiveSpin spin_;                // of those who wait for room
   std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
   std::size_t sleeping_claims_ = 0;  // that wait on it for room
-  bool is_woken_ = false;            // by wake()
+  std::size_t waiting_claims_ = 0;   // that have not found room yet, asleep or not
+  std::size_t wakes_ = 0;            // by wake(), that no claim has taken
   bool stopping_ = false;
   bool finished_ = false;
   std::uint64_t next_sequence_;

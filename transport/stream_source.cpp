@@ -1,6 +1,7 @@
 // A stream's source: epochs, claims, and frames that are published.
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -81,6 +82,9 @@ std::optional<ClaimedSlot> Stream::claim_spare() noexcept {
 /// Returns with the mutex held. Some waits end early without a reason: wake() and the deadline are looked at last.
 bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, Notice& notice,
                         std::unique_lock<std::mutex>& lock) {
+  ++waiting_claims_;
+  const auto leave = [this](void*) { --waiting_claims_; };
+  const std::unique_ptr<Stream, decltype(leave)> at_end(this, leave);
   for (;;) {
     if (!may_go_on()) {
       return false;
@@ -89,7 +93,8 @@ bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, Notice& no
       spin_.found();
       return true;
     }
-    if (std::exchange(is_woken_, false)) {  // also by who does not wait: arm() has sent it here
+    if (wakes_ > 0) {  // also by who does not wait: arm() has sent it here
+      --wakes_;
       return false;
     }
     if (options.deadline_ns != INT64_MAX && monotonic_ns() >= options.deadline_ns) {
@@ -126,7 +131,7 @@ bool Stream::arm(const ClaimOptions& options) noexcept {
   Notice notice(*this, false);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
-  if (is_woken_ || !may_go_on() || find_room(options, wakes, notice) || !arm_all_links()) {
+  if (wakes_ > 0 || !may_go_on() || find_room(options, wakes, notice) || !arm_all_links()) {
     return false;
   }
   is_armed_.store(true, std::memory_order_relaxed);
@@ -148,7 +153,7 @@ void Stream::tell_waiting() noexcept {
 void Stream::wake() noexcept {
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
-  is_woken_ = true;
+  wakes_ = std::min(wakes_ + 1, waiting_claims_ + 1);
 }
 
 void Stream::drop_frame() noexcept {

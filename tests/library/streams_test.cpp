@@ -1,4 +1,6 @@
 // Slots: claimed, filled, published in any order, kept.
+#include <poll.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -157,6 +159,47 @@ TEST(LibraryStreams, WakeEndsOneWait) {
   EXPECT_EQ(woken, 1);
   fw_slot* slot = nullptr;
   EXPECT_EQ(fw_stream_claim(sending.stream, 1'000'000, 0, &slot), FW_NOBODY);
+}
+
+/// Two senders refuse each other.
+TEST(LibraryStreams, ARefusedSenderTellsWhoWaitsForASlot) {
+  SendingProgram other;
+  fw_sender* sender = nullptr;
+  fw_stream* stream = nullptr;
+  fw_format format{};
+  int descriptor = -1;
+  const std::string to = "127.0.0.1:" + std::to_string(other.port);
+  ASSERT_EQ(fw_sender_create(SettingsOf(OptionList{{"to", to}}).get(), &sender), FW_OK) << fw_message();
+  ASSERT_EQ(fw_sender_add_stream(sender, "a", nullptr, &stream), FW_OK);
+  ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
+  ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
+  ASSERT_EQ(fw_stream_descriptor(stream, &descriptor), FW_OK);
+  {
+    const Waiting before_it_dials([&] {
+      fw_slot* slot = nullptr;
+      EXPECT_EQ(fw_stream_claim(stream, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
+      EXPECT_FALSE(std::string(fw_message()).empty());
+    });
+    ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
+  }
+  pollfd poller{.fd = descriptor, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&poller, 1, 20'000), 1);
+  fw_slot* slot = nullptr;
+  EXPECT_EQ(fw_stream_claim(stream, 0, 0, &slot), FW_ERROR_REFUSED);
+  EXPECT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_ERROR_REFUSED);
+  fw_sender_destroy(sender);
+}
+
+TEST(LibraryStreams, TwoWakesEndTwoWaits) {
+  SendingProgram sending;
+  const auto wait = [&] {
+    fw_slot* slot = nullptr;
+    EXPECT_EQ(fw_stream_claim(sending.stream, FW_FOR_EVER, 0, &slot), FW_WOKEN);
+  };
+  const Waiting first(wait);
+  const Waiting second(wait);
+  ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);
+  ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);
 }
 
 TEST(LibraryStreams, WhoDoesNotWaitIsWokenOnce) {
