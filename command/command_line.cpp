@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/manual.hpp"
-#include "command/output_file.hpp"
+#include "command/result_file.hpp"
 #include "command/suggestion.hpp"
 
 namespace framewire {
@@ -210,7 +210,7 @@ void require_another_file(const std::string& stats, const std::string& data) {
 }
 
 void write_stats_file(const std::string& file, const std::string& json) {
-  OutputFile(file, {.what = "the statistics", .option = "--stats"}).write(json + "\n");
+  ResultFile(file, {.what = "the statistics", .option = "--stats"}).write(json + "\n");
 }
 
 }  // namespace framewire

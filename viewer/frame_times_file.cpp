@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/saturating.hpp"
-#include "command/output_file.hpp"
+#include "command/result_file.hpp"
 
 namespace framewire {
 
@@ -42,7 +42,7 @@ std::uint64_t FrameTimesFile::write() const {
     return 0;
   }
   const std::scoped_lock lock(mutex_);
-  OutputFile file(file_, {.what = "the frame times", .option = "--frame-times"});
+  ResultFile file(file_, {.what = "the frame times", .option = "--frame-times"});
   constexpr std::size_t part_bytes = 65536;
   std::string part =
       "stream,sequence,pts_ns,begun_ns,completed_ns,offered_ns,received_ns,selected_ns,uploaded_ns,drawn_ns,shown_ns\n";

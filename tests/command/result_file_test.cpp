@@ -1,4 +1,4 @@
-#include "command/output_file.hpp"
+#include "command/result_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,39 +18,39 @@
 namespace framewire {
 namespace {
 
-constexpr OutputFile::Purpose purpose{.what = "the words", .option = "--words"};
+constexpr ResultFile::Purpose purpose{.what = "the words", .option = "--words"};
 
 std::string failure_of(const std::string& path) {
   try {
-    OutputFile(path, purpose).write("words");
+    ResultFile(path, purpose).write("words");
   } catch (const Error& error) {
     return error.what();
   }
   return "";
 }
 
-class OutputFileTest : public testing::Test {
+class ResultFileTest : public testing::Test {
  protected:
   test::TemporaryFolder folder_;
   std::string path_ = folder_.file("out");
 };
 
-TEST_F(OutputFileTest, HasWhatWasWrittenAndNothingElse) {
+TEST_F(ResultFileTest, HasWhatWasWrittenAndNothingElse) {
   std::ofstream(path_) << "a longer text that was there before";
-  OutputFile file(path_, purpose);
+  ResultFile file(path_, purpose);
   file.write("some ");
   file.write("words");
   std::ifstream in(path_);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "some words");
 }
 
-TEST_F(OutputFileTest, WaitsForNobodyToReadAPipe) {
+TEST_F(ResultFileTest, WaitsForNobodyToReadAPipe) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(failure_of(path_), "nobody reads the words from the named pipe '" + path_ +
                                    "'; start its reader first, or name a file with --words");
 }
 
-TEST_F(OutputFileTest, GivesAPipeMoreThanItHolds) {
+TEST_F(ResultFileTest, GivesAPipeMoreThanItHolds) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   const FileDescriptor reads(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ASSERT_TRUE(reads.valid());
@@ -59,7 +59,7 @@ TEST_F(OutputFileTest, GivesAPipeMoreThanItHolds) {
   std::string got;
   std::thread reader;
   {
-    OutputFile file(path_, purpose);
+    ResultFile file(path_, purpose);
     reader = std::thread([&] {
       std::array<char, 65536> part{};
       for (ssize_t count = 0; (count = ::read(reads.get(), part.data(), part.size())) > 0;) {
@@ -72,7 +72,7 @@ TEST_F(OutputFileTest, GivesAPipeMoreThanItHolds) {
   EXPECT_EQ(got, text);
 }
 
-TEST_F(OutputFileTest, SaysWhatIsWrongWithAFile) {
+TEST_F(ResultFileTest, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(failure_of("/dev/full"), "cannot write the words to '/dev/full': No space left on device");
   EXPECT_EQ(failure_of("/nowhere/out"), "cannot write the words to '/nowhere/out': No such file or directory");
 }

@@ -10,7 +10,7 @@ namespace framewire {
 
 /// A named pipe must not hold up the end of a program: one that nobody reads, or that takes nothing for a second, is an
 /// error. Used by one thread.
-class OutputFile {
+class ResultFile {
  public:
   /// Whom messages are about: "the statistics", "--stats".
   struct Purpose {
@@ -18,7 +18,7 @@ class OutputFile {
     std::string_view option;
   };
   /// Creates the file, or empties it. Throws Error.
-  OutputFile(std::string path, Purpose purpose);
+  ResultFile(std::string path, Purpose purpose);
   /// Throws Error.
   void write(std::string_view text);
 

@@ -1,4 +1,4 @@
-#include "command/output_file.hpp"
+#include "command/result_file.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 namespace framewire {
 
-OutputFile::OutputFile(std::string path, Purpose purpose)
+ResultFile::ResultFile(std::string path, Purpose purpose)
     : path_(std::move(path)), purpose_(purpose), is_pipe_(is_named_pipe(path_)) {
   file_ = is_pipe_ ? open_named_pipe(path_, [] { return true; })
                    : FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
@@ -27,7 +27,7 @@ OutputFile::OutputFile(std::string path, Purpose purpose)
   }
 }
 
-void OutputFile::write(std::string_view text) {
+void ResultFile::write(std::string_view text) {
   constexpr std::int64_t timeout_ns = ns_per_s;
   while (!text.empty()) {
     const ssize_t count = ::write(file_.get(), text.data(), text.size());
@@ -45,7 +45,7 @@ void OutputFile::write(std::string_view text) {
   }
 }
 
-void OutputFile::fail_unread() const {
+void ResultFile::fail_unread() const {
   throw Error::failed("nobody reads " + std::string(purpose_.what) + " from the named pipe " + quote(path_) +
                       "; start its reader first, or name a file with " + std::string(purpose_.option));
 }
