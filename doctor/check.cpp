@@ -388,7 +388,7 @@ Finding cuda_finding(const GpuFacts& gpu) {
                               count > 1 ? fmt::format(" and {} more", count - 1) : "",
                               gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver);
   finding.text = "Frames stay in host memory.";
-  for (const CudaDevice& device : gpu.devices) {
+  for (const CudaDeviceFacts& device : gpu.devices) {
     finding.details.push_back(fmt::format("{} at {}, CUDA {}", device.name, device.address, gpu.cuda_version));
   }
   return finding;
@@ -403,8 +403,8 @@ Finding gpu_direct_finding(const MachineFacts& machine) {
   const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
   const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
   const auto may_take_it = [&](const RdmaAdapter& one) { return is_card(one) && !one.device->takes_dma_buf; };
-  const bool has_dma_buf = std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf);
-  const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDevice::has_gpu_direct);
+  const bool has_dma_buf = std::ranges::any_of(gpu.devices, &CudaDeviceFacts::has_dma_buf);
+  const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDeviceFacts::has_gpu_direct);
   if (gpu.devices.empty()) {
     finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
   } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {

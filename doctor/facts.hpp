@@ -24,7 +24,7 @@ struct NvidiaCard {
 };
 
 /// A device as CUDA lists it.
-struct CudaDevice {
+struct CudaDeviceFacts {
   std::string name;
   std::string address;
   bool has_gpu_direct = false;  // other devices may access its memory
@@ -37,7 +37,7 @@ struct GpuFacts {
   bool has_peermem = false;       // the module nvidia_peermem
   std::string cuda_trouble;       // why libcuda.so.1 cannot be used; empty: it can
   std::string cuda_version;       // the driver's: "12.4"
-  std::vector<CudaDevice> devices;
+  std::vector<CudaDeviceFacts> devices;
 };
 
 /// The output of framewire-doctor-gl.

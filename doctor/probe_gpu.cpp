@@ -89,8 +89,8 @@ bool attribute(Cuda& cuda, int which, int device) {
   return cuda.call("cuDeviceGetAttribute", &value, which, device) && value != 0;
 }
 
-CudaDevice read_cuda_device(Cuda& cuda, int ordinal) {
-  CudaDevice read;
+CudaDeviceFacts read_cuda_device(Cuda& cuda, int ordinal) {
+  CudaDeviceFacts read;
   int device = 0;
   std::array<char, 256> text{};
   const int most = static_cast<int>(text.size()) - 1;

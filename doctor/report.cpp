@@ -325,7 +325,7 @@ Json network_json(const NetworkFacts& network) {
 }
 
 Json gpu_json(const GpuFacts& gpu) {
-  const auto device_json = [](const CudaDevice& device) {
+  const auto device_json = [](const CudaDeviceFacts& device) {
     return Json{{"name", device.name},
                 {"address", device.address},
                 {"has_gpu_direct", device.has_gpu_direct},

@@ -238,6 +238,14 @@ class Tree(unittest.TestCase):
             self.assertEqual(tree.odd_names_in(pathlib.PurePath("base/error.hpp"), line), [], line)
         self.assertEqual(tree.odd_names_in(pathlib.PurePath("CHANGELOG.md"), "strangers"), [])
 
+    def test_a_class_that_two_headers_define_is_found(self):
+        file = "namespace framewire {\n\nclass File final : public Base {\n};\n\n}  // namespace framewire\n"
+        inner = "namespace framewire {\nnamespace kinds {\nstruct File {\n}\n}  // namespace kinds\n"
+        uses = "namespace framewire {\nclass File;\n}  // namespace framewire\n"
+        self.assertEqual(tree.classes_defined_twice({"a/file.hpp": file, "b/kinds.hpp": inner, "b/uses.hpp": uses}), [])
+        self.assertEqual(tree.classes_defined_twice({"a/file.hpp": file, "b/file.hpp": file}),
+                         ["b/file.hpp:3: a/file.hpp has a class framewire::File, too"])
+
     def test_a_source_without_its_header_is_found(self):
         headers = {"doctor/check.hpp", "base/error.hpp"}
         right = {"doctor/check_host.cpp": "", "base/error.cpp": "", "bytes/rdsend_main.cpp": "int main(int argc",

@@ -80,6 +80,30 @@ def without_header(sources: dict[str, str], headers: set[str]) -> list[str]:
     return findings
 
 
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{")
+NAMESPACE_END = re.compile(r"^\}\s+// namespace")
+DEFINED_CLASS = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: : .*)? \{")
+
+
+def classes_defined_twice(headers: dict[str, str]) -> list[str]:
+    """Two classes of one name in a namespace end up in one program some day, which then takes one for the other."""
+    findings = []
+    places: dict[str, str] = {}
+    for path, text in headers.items():
+        namespaces: list[str] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := NAMESPACE.match(line):
+                namespaces.append(match.group(1))
+            elif NAMESPACE_END.match(line):
+                namespaces.pop()
+            elif match := DEFINED_CLASS.match(line):
+                name = "::".join([*namespaces, match.group(1)])
+                if name in places:
+                    findings.append(f"{path}:{number}: {places[name]} has a class {name}, too")
+                places.setdefault(name, path)
+    return findings
+
+
 def missing_paths(top: pathlib.Path, page: str) -> list[str]:
     """Files that ARCHITECTURE.md names and that are not there: its lists must stay true."""
     named = sorted(set(re.findall(r"(?<![\w./])(?:[\w-]+/)+[\w-]+\.(?:cpp|hpp|frag|py|txt|md)\b", page)))
@@ -95,7 +119,10 @@ def main() -> int:
             findings += findings_in(path, text, os.access(top / path, os.X_OK))
     code = [path.as_posix() for path in repository.files(top, repository.CODE)]
     sources = {path: (top / path).read_text(encoding="utf-8") for path in code if path.endswith(".cpp")}
-    findings += without_header(sources, {path for path in code if path.endswith(".hpp")})
+    headers = [path for path in code if path.endswith(".hpp")]
+    findings += classes_defined_twice({path: (top / path).read_text(encoding="utf-8") for path in headers
+                                       if not path.startswith("tests/")})
+    findings += without_header(sources, set(headers))
     findings += missing_paths(top, (top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     return repository.report(findings, "tree")
 
