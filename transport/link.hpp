@@ -201,8 +201,8 @@ class ReceiverLink : public LinkEnd {
   /// discards frames. Any thread.
   [[nodiscard]] virtual std::uint64_t frames_discarded() const noexcept { return 0; }
 
-  /// begin_epoch() calls this while it allocates, and throws AllocationStopped when it returns true. Set it before the
-  /// first epoch, on the thread of begin_epoch(). Without one, allocation is not interrupted.
+  /// begin_epoch() calls this while it allocates or waits for the peer, and throws an Error (AllocationStopped) when it
+  /// returns true. Set it before the first epoch, on the thread of begin_epoch(). Without one, nothing interrupts it.
   void set_stop_check(StopCheck stop) { stop_check_ = std::move(stop); }
   /// Where begin_epoch() puts its frames: of a kind that the link takes. Host memory unless set. Call it before
   /// begin_epoch(), on its thread. `memory` outlives the link and its frames.

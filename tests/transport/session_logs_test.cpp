@@ -108,7 +108,7 @@ TEST_F(SessionLogs, AProgramIsToldThatNoViewerWillCome) {
   });
   asked = &service;
   knows = true;
-  EXPECT_TRUE(wait_for(refused.descriptor(), POLLIN, monotonic_ns() + timeout_ns));
+  ASSERT_TRUE(wait_for(refused.descriptor(), POLLIN, monotonic_ns() + timeout_ns));
   EXPECT_TRUE(is_told);
   EXPECT_FALSE(refused.claim()) << "it does not wait";
 }

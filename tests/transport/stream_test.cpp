@@ -210,8 +210,8 @@ TEST(StreamThatEndsWithItsViewers, EndsTheWaitForARequest) {
   auto next = std::async(std::launch::async, [&] { return stream.next_render(INT64_MAX).has_value(); });
   stream.detach(queue);
   EXPECT_EQ(next.wait_for(std::chrono::nanoseconds(timeout_ns)), std::future_status::ready);
-  stream.stop();
   EXPECT_FALSE(next.get());
+  EXPECT_TRUE(stream.renders().is_driven()) << "it waited until the viewer's time was over";
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ void RdmaReceiver::drain() noexcept {
 
 LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                           const LinkDescription& /*pool*/) {
+  core_.maintain();  // frees the rings of earlier formats that nobody needs: they would count as living
   const Block* in_use = nullptr;
   {
     const std::scoped_lock lock(core_.mutex());

@@ -280,7 +280,7 @@ bool Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
   std::shared_ptr<ViewerSession> surplus;
   {
     const std::scoped_lock lock(mutex_);
-    if (stopping_) {
+    if (is_closing_) {
       session->hang_up();
       return false;
     }

@@ -117,7 +117,8 @@ class Subscriber::Implementation {
   bool has_session_ = false;
   std::optional<CadenceRequest> cadence_request_;  // to be sent
   ViewerOutbox outbox_;                            // has a mutex of its own
-  bool stopping_ = false;
+  bool is_closing_ = false;                        // close() says bye: no further session begins
+  bool stopping_ = false;                          // it has said bye
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;
   std::atomic<std::uint64_t> frames_lost_ = 0;

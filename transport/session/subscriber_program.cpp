@@ -136,18 +136,23 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
   FrameFlows::Goodbye goodbye;
   {
     const std::scoped_lock lock(mutex_);
-    if (stopping_) {
+    if (std::exchange(is_closing_, true)) {
       return;
     }
-    stopping_ = true;
-    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
-    client_service_.end();
     if (has_session_ && !flows_.empty()) {
       goodbye = flows_.begin_bye();
     }
   }
-  if (goodbye.session) {  // without the mutex: a sender that is stopped takes nothing for a second
+  // Without the mutex: a sender that is stopped takes nothing for a second. And before the other thread learns of the
+  // end, because it may hang up then.
+  if (goodbye.session) {
     goodbye.session->send_bye(usual_viewer_reason, goodbye.frames_received, statistics_json);
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
+    client_service_.end();
   }
   changed_.notify_all();
   signal_eventfd(thread_event_.get());
