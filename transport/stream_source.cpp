@@ -329,7 +329,7 @@ bool Stream::has_room() const noexcept {
     return false;
   }
   if (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames) {
-    return false;  // until a slot comes back unpublished
+    return false;  // until one of the claimed slots comes back unpublished
   }
   return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
     if (options_.one_in_flight) {

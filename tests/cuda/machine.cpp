@@ -84,10 +84,10 @@ void Machine::run() {
     lock.unlock();
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
     lock.lock();
-    auto& steps = streams[busy[random() % busy.size()]];
-    if (!steps.empty() && !holds_work) {
-      const Step step = std::move(steps.front());
-      steps.pop_front();
+    const auto chosen = streams.find(busy[random() % busy.size()]);
+    if (chosen != streams.end() && !chosen->second.empty() && !holds_work) {  // it may have ended meanwhile
+      const Step step = std::move(chosen->second.front());
+      chosen->second.pop_front();
       step();
     }
   }

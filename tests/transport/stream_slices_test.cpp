@@ -264,7 +264,7 @@ TEST_F(StreamSlices, FramesThatAreBegunCountForTheLimit) {
   auto first = stream.begin_frame(*stream.claim({.unwatched = true}), {}, slice_number);
   auto second = stream.claim({.unwatched = true});
   ASSERT_TRUE(second);
-  EXPECT_FALSE(stream.claim({.unwatched = true}));
+  EXPECT_FALSE(stream.claim({.deadline_ns = 0, .unwatched = true}));
   publish_all(*first);
   EXPECT_EQ(stream.frames_produced(), 1U);
 }
