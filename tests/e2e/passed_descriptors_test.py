@@ -46,11 +46,14 @@ class PassedDescriptors(harness.EndToEnd):
         self.addCleanup(os.close, event)
         return event
 
-    def memory(self, size_bytes: int) -> int:
-        """Sealed against a change of its size, as an honest sender's is."""
+    def memory(self, size_bytes: int, has_holes: bool = False) -> int:
+        """Sealed against a change of its size, and all of it there, as an honest sender's is."""
         memory = os.memfd_create("test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self.addCleanup(os.close, memory)
-        os.ftruncate(memory, size_bytes)
+        if has_holes:
+            os.ftruncate(memory, size_bytes)
+        else:
+            os.posix_fallocate(memory, 0, size_bytes)
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         return memory
 
@@ -133,6 +136,7 @@ class PassedDescriptors(harness.EndToEnd):
             "too few": ((cells, acknowledgements), pool, something_else),
             "too many": ((*good, self.event()), pool, something_else),
             "an eventfd for the pool": (good, self.event(), no_memory),
+            "a pool with holes": (good, self.memory(2 * SLOT_BYTES, has_holes=True), "not all of it is there"),
             "a pool that is too short": (good, self.memory(SLOT_BYTES), "shared memory of 4096 bytes where 8192"),
         }
         for name, (descriptors, memory, message) in attacks.items():
