@@ -170,10 +170,10 @@ std::size_t contexts_on_this_thread() {
 
 }  // namespace framewire::test::cuda_stand_in
 
-extern "C" int cuGetProcAddress(const char* name, void** address, int version, std::uint64_t flags);
-
 /// Also the name of the newer function, with one more argument, in cuda.h; libcuda.so.1 has both.
-extern "C" int cuGetProcAddress(const char* name, void** address, int /*version*/, std::uint64_t flags) {
+// NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
+extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** address, int /*version*/,
+                                                    std::uint64_t flags) {
   using namespace framewire::test::cuda_stand_in;
   static const FunctionTable functions = [] {
     FunctionTable all;
@@ -186,5 +186,5 @@ extern "C" int cuGetProcAddress(const char* name, void** address, int /*version*
   const std::scoped_lock lock(machine.mutex);
   const auto found = functions.find(name);
   *address = machine.hidden == name || flags != 0 || found == functions.end() ? nullptr : found->second;
-  return static_cast<int>(*address != nullptr ? ok : not_found);
+  return *address != nullptr ? ok : not_found;
 }
