@@ -77,12 +77,6 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   friend class Slot;
 
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
-  /// A slot was claimed, or was published or given back.
-  void count_claims(int change) noexcept {
-    if (stream_.options().max_frames != 0) {
-      frames_claimed_ += static_cast<std::uint64_t>(change);
-    }
-  }
   /// How many slots of this epoch the program has.
   [[nodiscard]] std::atomic<std::uint32_t>& slots_held_of(std::uint32_t epoch) noexcept {
     return slots_held_[epoch % slots_held_.size()];
@@ -98,7 +92,6 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_finished_ = false;
   std::atomic<bool> is_destroyed_ = false;
   std::array<std::atomic<std::uint32_t>, 16> slots_held_{};  // of the epochs with this remainder
-  std::atomic<std::uint64_t> frames_claimed_ = 0;            // not published yet; only with option frames
   WakeRequests wakes_;
   std::atomic<bool> is_refused_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one

@@ -29,13 +29,9 @@ Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
       epoch_(claimed_->pool_epoch()),
       begun_ns_(claimed_->begun_ns()) {
   ++stream_->slots_held_of(epoch_);
-  stream_->count_claims(1);
 }
 
 Slot::~Slot() {
-  if (!kept_) {
-    stream_->count_claims(-1);
-  }
   claimed_.reset();
   kept_.reset();
   --stream_->slots_held_of(epoch_);
@@ -83,11 +79,7 @@ fw_result Slot::publish(const fw_frame_info& info) {
     frame.layout = bytes_layout(info.size_bytes);
   }
   info_ = info;
-  stream_->count_claims(-1);  // before it counts as produced, so that nobody counts it twice
   kept_ = stream_->stream().publish_and_keep(std::move(*claimed_), frame);
-  if (!kept_) {
-    stream_->count_claims(1);
-  }
   outcome = kept_ ? State::published : State::dropped;
   return kept_ ? FW_OK : FW_CHANGED;
 }
@@ -132,12 +124,11 @@ void SourceStream::refuse_to_wait_for_itself() {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
                                          " slots of the stream, claimed or kept; unref some");
   }
-  const std::uint64_t limit = stream_.options().max_frames;
-  if (limit != 0 && stream_.frames_produced() + frames_claimed_.load() >= limit) {
+  if (stream_.claims_fill_limit()) {
     throw Failure(FW_ERROR_ALL_HELD,
                   "fw_stream_claim(): this program has claimed all frames that are left of option "
                   "frames, " +
-                      std::to_string(limit) + "; publish or unref some");
+                      std::to_string(stream_.options().max_frames) + "; publish or unref some");
   }
 }
 

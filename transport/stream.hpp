@@ -204,6 +204,11 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return epochs_.empty() ? 0 : epochs_.back().pool->slot_count() - epochs_.back().pool->free_count();
   }
+  /// Whether slots that are claimed fill what is left of the limit of frames: no more room until one comes back.
+  [[nodiscard]] bool claims_fill_limit() const {
+    const std::scoped_lock lock(mutex_);
+    return frames_left_are_claimed();
+  }
   /// Whether there is a viewer that claim() would accept.
   [[nodiscard]] bool has_viewer() const {
     const std::scoped_lock lock(mutex_);
@@ -274,6 +279,9 @@ class Stream {
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
+  [[nodiscard]] bool frames_left_are_claimed() const noexcept {
+    return options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames;
+  }
   class Notice;
   bool find_room(const ClaimOptions& options, WakeList& wakes, Notice& notice) noexcept;
   bool await_room(const ClaimOptions& options, WakeList& wakes, Notice& notice, std::unique_lock<std::mutex>& lock);

@@ -328,7 +328,7 @@ bool Stream::has_room() const noexcept {
   if (epochs_.empty() || epochs_.back().pool->free_count() == 0) {
     return false;
   }
-  if (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames) {
+  if (frames_left_are_claimed()) {
     return false;  // until one of the claimed slots comes back unpublished
   }
   return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {

@@ -108,13 +108,18 @@ CudaDevice::~CudaDevice() {
   functions_.cuDevicePrimaryCtxRelease(info_.number);
 }
 
-CurrentContext::CurrentContext(const CudaDevice& device) : device_(device) {
+CurrentContext::CurrentContext(const CudaDevice& device) : device_(device), is_current_(true) {
   cuda::require(device_.functions().cuCtxPushCurrent(device_.context()), "cuCtxPushCurrent");
 }
 
+CurrentContext::CurrentContext(const CudaDevice& device, std::nothrow_t) noexcept
+    : device_(device), is_current_(device.functions().cuCtxPushCurrent(device.context()) == cuda::Result::success) {}
+
 CurrentContext::~CurrentContext() {
-  cuda::Context popped = nullptr;
-  device_.functions().cuCtxPopCurrent(&popped);
+  if (is_current_) {
+    cuda::Context popped = nullptr;
+    device_.functions().cuCtxPopCurrent(&popped);
+  }
 }
 
 }  // namespace framewire

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,12 +56,16 @@ class CurrentContext {
  public:
   /// Throws Error.
   explicit CurrentContext(const CudaDevice& device);
+  /// Where the GPU may be lost: does not throw, and is false then.
+  CurrentContext(const CudaDevice& device, std::nothrow_t) noexcept;
+  [[nodiscard]] explicit operator bool() const noexcept { return is_current_; }
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
   const CudaDevice& device_;
+  const bool is_current_;
 };
 
 }  // namespace framewire

@@ -2,10 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
-
 #include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace framewire::cuda {
 

@@ -83,8 +83,7 @@ void CudaMapping::map(cuda::Access access) {
 /// What fails here has gone with the GPU.
 void CudaMapping::release() noexcept {
   const cuda::Functions& cuda = device_->functions();
-  cuda::Context popped = nullptr;
-  const bool is_current = cuda.cuCtxPushCurrent(device_->context()) == cuda::Result::success;
+  const CurrentContext current(*device_, std::nothrow);
   if (std::exchange(is_mapped_, false)) {
     cuda.cuMemUnmap(address_, size_bytes_);
   }
@@ -93,9 +92,6 @@ void CudaMapping::release() noexcept {
   }
   if (std::exchange(has_handle_, false)) {
     cuda.cuMemRelease(handle_);
-  }
-  if (is_current) {
-    cuda.cuCtxPopCurrent(&popped);
   }
 }
 
@@ -117,10 +113,8 @@ CudaHostRegistration::CudaHostRegistration(std::shared_ptr<const CudaDevice> dev
 }
 
 CudaHostRegistration::~CudaHostRegistration() {
-  cuda::Context popped = nullptr;
-  if (device_->functions().cuCtxPushCurrent(device_->context()) == cuda::Result::success) {
+  if (const CurrentContext current(*device_, std::nothrow); current) {
     device_->functions().cuMemHostUnregister(address_);
-    device_->functions().cuCtxPopCurrent(&popped);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/error.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
@@ -36,16 +35,13 @@ CudaWork::~CudaWork() {
   }
   changed_.notify_all();
   thread_.join();
-  try {
-    const CurrentContext current(*device_);
+  if (const CurrentContext current(*device_, std::nothrow); current) {  // else the GPU is lost, and all that it had
     wait_for_stream();
     free_.splice(free_.end(), unknown_);
     for (const Item& item : free_) {
       device_->functions().cuEventDestroy(item.event);
     }
     device_->functions().cuStreamDestroy(stream_);
-  } catch (const Error&) {
-    // The GPU is lost, and all that it had with it.
   }
 }
 
