@@ -236,8 +236,10 @@ void Pipeline::wait() {
   for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
     take_signal(number);
   }
-  // Ctrl-Z stops this process, but not the clock.
-  const std::int64_t slept_ns = monotonic_ns() - std::exchange(woken_ns_, monotonic_ns());
+  // Ctrl-Z stops this process, but not the clock. It may do so at any moment, so that until the next time here, what
+  // is heard and what is awaited is measured by this one reading.
+  const std::int64_t woke_ns = monotonic_ns();
+  const std::int64_t slept_ns = woke_ns - std::exchange(woken_ns_, woke_ns);
   for (const auto& stage : stages_) {
     stage->lines().flush();
     if (slept_ns > 4 * longest_sleep_ns) {
@@ -257,7 +259,7 @@ void Pipeline::hear(AgentConnection& stage) {
   stage.lines().receive();
   try {
     for (Json message; stage.lines().next(message);) {
-      stage.heard(monotonic_ns());
+      stage.heard(woken_ns_);
       if (!stage.take(message)) {
         take_hop_message(message, stage.plan().number - 1);
       } else if (text_in(message, "type") == "command_ended") {
@@ -347,7 +349,6 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
 }
 
 void Pipeline::check_stages() {
-  const std::int64_t now_ns = monotonic_ns();
   for (const auto& stage : stages_) {
     if (stage->has_just_ended()) {
       hear(*stage);
@@ -355,16 +356,16 @@ void Pipeline::check_stages() {
         blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
       }
     }
-    if (const std::string note = stage->take_note_of_silence(now_ns); !note.empty() && kill_at_ns_ == INT64_MAX) {
+    if (const std::string note = stage->take_note_of_silence(woken_ns_); !note.empty() && kill_at_ns_ == INT64_MAX) {
       log_.info(stage->who() + ": " + note);
     }
-    if (const std::string why = stage->check_liveness(now_ns); !why.empty() && kill_at_ns_ == INT64_MAX) {
+    if (const std::string why = stage->check_liveness(woken_ns_); !why.empty() && kill_at_ns_ == INT64_MAX) {
       blame(Blame::silence, stage->who() + ": " + why);
       stage->kill();
     }
   }
   if (end_at_ns_ == INT64_MAX && any_command_was_killed()) {
-    end_at_ns_ = now_ns + settling_ns;
+    end_at_ns_ = woken_ns_ + settling_ns;
   }
 }
 

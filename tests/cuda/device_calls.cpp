@@ -123,17 +123,21 @@ Result push_context(Context context) {
     if (context != the_context() || machine.retained == 0) {
       return invalid_context;
     }
-    contexts().push_back(context);
+    ContextStack& stack = contexts();
+    if (stack.size == stack.pushed.size()) {
+      return Result::out_of_memory;
+    }
+    stack.pushed.at(stack.size++) = context;
     return ok;
   });
 }
 
 Result pop_context(Context* context) {
-  if (contexts().empty()) {
+  ContextStack& stack = contexts();
+  if (stack.size == 0) {
     return invalid_context;
   }
-  *context = contexts().back();
-  contexts().pop_back();
+  *context = stack.pushed.at(--stack.size);
   return ok;
 }
 

@@ -12,8 +12,8 @@
 
 namespace framewire::test::cuda_stand_in {
 
-std::vector<Context>& contexts() {
-  thread_local std::vector<Context> of_this_thread;
+ContextStack& contexts() {
+  thread_local constinit ContextStack of_this_thread{};
   return of_this_thread;
 }
 
@@ -165,7 +165,7 @@ std::size_t objects() {
 }
 
 std::size_t contexts_on_this_thread() {
-  return contexts().size();
+  return contexts().size;
 }
 
 }  // namespace framewire::test::cuda_stand_in

@@ -1,6 +1,7 @@
 // The state of the stand-in for NVIDIA's driver (stand_in.hpp), which its functions share.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -110,8 +111,13 @@ class Machine {
   std::condition_variable changed_;
 };
 
-/// Of this thread.
-std::vector<Context>& contexts();
+/// The contexts that this thread has pushed. Nothing destroys it: a program's static objects may call the driver after
+/// the objects of their thread have gone.
+struct ContextStack {
+  std::array<Context, 8> pushed;
+  std::size_t size;
+};
+ContextStack& contexts();
 inline Context the_context() {
   return reinterpret_cast<Context>(std::uintptr_t{0xC0DE});
 }
@@ -124,7 +130,7 @@ Result guarded(const char* function, bool needs_context, Body&& body) {
   if (const auto forced = machine.forced(function)) {
     return *forced;
   }
-  return needs_context && contexts().empty() ? invalid_context : body(machine);
+  return needs_context && contexts().size == 0 ? invalid_context : body(machine);
 }
 
 inline bool is_device(const Machine& machine, DeviceNumber device) {
