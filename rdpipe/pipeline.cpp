@@ -236,8 +236,7 @@ void Pipeline::wait() {
   for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
     take_signal(number);
   }
-  // Ctrl-Z stops this process, but not the clock. It may do so at any moment, so that until the next time here, what
-  // is heard and what is awaited is measured by this one reading.
+  // Ctrl-Z stops this process at any moment, but not the clock: one reading counts until the next time here.
   const std::int64_t woke_ns = monotonic_ns();
   const std::int64_t slept_ns = woke_ns - std::exchange(woken_ns_, woke_ns);
   for (const auto& stage : stages_) {
