@@ -80,7 +80,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
                   .takes_slices = options_.takes_slices};
   preferences_.parameters.stop_check = [this] {
     const std::scoped_lock lock(mutex_);
-    return stopping_;
+    return is_closing_;
   };
   preferences_.parameters.log = &log_;
   preferences_.on_rendering = [this](const RenderRequest& request) { outbox_.add_rendering(request); };
@@ -154,7 +154,8 @@ bool Subscriber::Implementation::handle_failure(const Error& error, ViewerSessio
   std::string line;
   bool goes_on = false;
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
+    await_bye(lock);
     handshake_fd_.reset();
     has_session_ = false;
     if (session != nullptr) {
@@ -171,8 +172,14 @@ bool Subscriber::Implementation::handle_failure(const Error& error, ViewerSessio
   return goes_on;
 }
 
+/// close() may be about to say bye to a session that ends just now, for instance because its ring is no longer wanted.
+void Subscriber::Implementation::await_bye(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [this] { return !is_closing_ || stopping_; });
+}
+
 void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noexcept {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  await_bye(lock);
   handshake_fd_.reset();
   has_session_ = false;
   if (session != nullptr) {

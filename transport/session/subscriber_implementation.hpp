@@ -60,6 +60,7 @@ class Subscriber::Implementation {
   bool run_one_session() noexcept;
   bool run_one_session(std::shared_ptr<ViewerSession>& session);
   void fail_out_of_memory(ViewerSession* session) noexcept;
+  void await_bye(std::unique_lock<std::mutex>& lock);
   std::shared_ptr<ViewerSession> establish_session();
   std::shared_ptr<ViewerSession> accept_session();
   bool set_handshake_fd(int fd) noexcept;
