@@ -190,6 +190,14 @@ fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_fram
   });
 }
 
+fw_result fw_receiver_port(fw_receiver* receiver, uint16_t* port) {
+  return with<Receiver>(receiver, "fw_receiver_port", [&](const Receiver& object) -> fw_result {
+    require(port, "fw_receiver_port", "port");
+    *port = object.port();
+    return FW_OK;
+  });
+}
+
 fw_result fw_receiver_wake(fw_receiver* receiver) {
   return with<Receiver>(receiver, "fw_receiver_wake", [](Receiver& object) -> fw_result {
     object.wake();

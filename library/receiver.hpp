@@ -79,6 +79,7 @@ class Receiver {
 
   fw_result acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& frame);
   void wake() noexcept;
+  [[nodiscard]] std::uint16_t port() const noexcept { return subscriber_->port(); }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   /// The handle was ended: who waits in acquire() gets an error. Then, at the latest, the session ends.
   void end() noexcept;

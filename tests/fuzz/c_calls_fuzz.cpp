@@ -1,10 +1,14 @@
 // Sequences of calls of the C interface: any function, in any order, with handles that live, are ended or never were.
 //
-// Input: two bytes a call, the function and an argument, which also chooses among the handles.
+// Input: two bytes a call, the function and an argument, which also chooses among the handles. Some calls run on a
+// second thread, beside those that follow.
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "library/include/framewire/framewire.h"
 #include "tests/fuzz/fuzz.hpp"
@@ -48,16 +52,17 @@ class Program {
  public:
   void call(std::uint8_t function, std::uint8_t argument) {
     constexpr std::array calls{
-        &Program::create_sender,  &Program::add_stream,    &Program::start,          &Program::drain,
-        &Program::destroy_sender, &Program::begin,         &Program::claim,          &Program::view_slot,
-        &Program::publish,        &Program::ref_slot,      &Program::unref_slot,     &Program::wake,
-        &Program::use_stream,     &Program::receive,       &Program::acquire,        &Program::view_frame,
-        &Program::ref_frame,      &Program::unref_frame,   &Program::use_receiver,   &Program::destroy_receiver,
-        &Program::stream_events,  &Program::send_messages, &Program::receiver_events};
+        &Program::create_sender,  &Program::add_stream,    &Program::start,           &Program::drain,
+        &Program::destroy_sender, &Program::begin,         &Program::claim,           &Program::view_slot,
+        &Program::publish,        &Program::ref_slot,      &Program::unref_slot,      &Program::wake,
+        &Program::use_stream,     &Program::receive,       &Program::acquire,         &Program::view_frame,
+        &Program::ref_frame,      &Program::unref_frame,   &Program::use_receiver,    &Program::destroy_receiver,
+        &Program::stream_events,  &Program::send_messages, &Program::receiver_events, &Program::run_beside};
     (this->*calls.at(function % calls.size()))(argument);
   }
 
   ~Program() {
+    stop_beside();
     for (fw_slot* const slot : live_slots_) {
       fw_slot_unref(slot);
     }
@@ -88,7 +93,9 @@ class Program {
     if (live_senders_.size() >= most_senders) {
       return;
     }
-    const std::array options{fw_option{"listen", "127.0.0.1:0"},
+    const bool dials = argument % 7 == 5;
+    const std::string to = "127.0.0.1:" + std::to_string(receiver_port_);
+    const std::array options{fw_option{dials ? "to" : "listen", dials ? to.c_str() : "127.0.0.1:0"},
                              fw_option{"transport", argument % 2 == 0 ? "tcp" : "local"},
                              fw_option{argument % 5 == 4 ? "listen" : "timeout", "2s"}};
     const fw_settings settings{sizeof settings, options.data(), options.size(), nullptr, nullptr};
@@ -112,7 +119,10 @@ class Program {
   void start(std::uint8_t argument) {
     fw_sender* const sender = senders_.choose(argument);
     check(fw_sender_start(sender));
-    check(fw_sender_port(sender, &port_));
+    std::uint16_t port = 0;
+    if (check(fw_sender_port(sender, &port)) == FW_OK && port != 0) {
+      port_ = port;
+    }
   }
 
   void drain(std::uint8_t argument) { check(fw_sender_drain(senders_.choose(argument), soon_ns)); }
@@ -180,7 +190,9 @@ class Program {
     fw_stream_counts counts{};
     int descriptor = -1;
     check(fw_stream_get_counts(stream, &counts, argument % 8 == 7 ? 5 : sizeof counts));
-    check(fw_stream_descriptor(stream, &descriptor));
+    if (check(fw_stream_descriptor(stream, &descriptor)) == FW_OK) {
+      look_at(descriptor);
+    }
     check(fw_stream_drop(stream));
   }
 
@@ -190,10 +202,12 @@ class Program {
     }
     const std::string source =
         "127.0.0.1:" + std::to_string(argument % 9 == 8 ? 1 : port_) + (argument % 2 == 0 ? "/a" : "");
-    const std::array options{fw_option{"retry", "1ms"}, fw_option{"read", argument % 4 < 2 ? "thread" : "caller"}};
+    const bool listens = argument % 7 == 5;
+    const std::array options{fw_option{"retry", "1ms"}, fw_option{"read", argument % 4 < 2 ? "thread" : "caller"},
+                             fw_option{listens ? "listen" : "spin", listens ? "127.0.0.1:0" : "no"}};
     const fw_settings settings{sizeof settings, options.data(), options.size(), nullptr, nullptr};
     fw_receiver* receiver = nullptr;
-    if (check(fw_receiver_create(source.c_str(), &settings, &receiver)) == FW_OK) {
+    if (check(fw_receiver_create(listens ? nullptr : source.c_str(), &settings, &receiver)) == FW_OK) {
       receivers_.add(receiver);
       live_receivers_.insert(receiver);
     }
@@ -247,7 +261,51 @@ class Program {
     check(fw_receiver_get_counts(receiver, &counts, sizeof counts));
     check(fw_receiver_state(receiver, &state, text.data(), argument % 9));
     check(fw_receiver_clock_offset(receiver, &time_ns, &time_ns));
-    check(fw_receiver_descriptor(receiver, &descriptor));
+    if (check(fw_receiver_descriptor(receiver, &descriptor)) == FW_OK) {
+      look_at(descriptor);
+    }
+    std::uint16_t port = 0;
+    if (check(fw_receiver_port(receiver, &port)) == FW_OK && port != 0) {
+      receiver_port_ = port;
+    }
+  }
+
+  /// It belongs to the object, and only tells.
+  static void look_at(int descriptor) {
+    pollfd poller{.fd = descriptor, .events = POLLIN, .revents = 0};
+    require(::poll(&poller, 1, 0) >= 0 && (poller.revents & (POLLERR | POLLNVAL)) == 0, "a descriptor can be polled");
+  }
+
+  /// Calls that any thread may make, with objects that may end meanwhile.
+  void run_beside(std::uint8_t argument) {
+    stop_beside();
+    beside_ = std::thread([stream = streams_.choose(argument), receiver = receivers_.choose(argument),
+                           held = slots_.choose(argument), seen = frames_.choose(argument)] {
+      fw_slot* slot = nullptr;
+      fw_frame* frame = nullptr;
+      fw_view view{};
+      fw_stream_counts counts{};
+      if (check(fw_stream_claim(stream, soon_ns, FW_CLAIM_UNWATCHED, &slot)) == FW_OK) {
+        check(fw_slot_publish(slot, nullptr));
+        fw_slot_unref(slot);
+      }
+      if (check(fw_receiver_acquire(receiver, soon_ns, &frame)) == FW_OK) {
+        check(fw_frame_check(frame));
+        fw_frame_unref(frame);
+      }
+      check(fw_slot_view(held, &view, sizeof view));
+      check(fw_slot_publish(held, nullptr));
+      check(fw_frame_view(seen, &view, sizeof view));
+      check(fw_stream_get_counts(stream, &counts, sizeof counts));
+      check(fw_stream_wake(stream));
+      check(fw_receiver_wake(receiver));
+    });
+  }
+
+  void stop_beside() {
+    if (beside_.joinable()) {
+      beside_.join();
+    }
   }
 
   void destroy_receiver(std::uint8_t argument) {
@@ -289,7 +347,9 @@ class Program {
   std::set<fw_receiver*> live_receivers_;
   std::multiset<fw_slot*> live_slots_;  // as often as there are references
   std::multiset<fw_frame*> live_frames_;
-  std::uint16_t port_ = 1;
+  std::uint16_t port_ = 1;           // of the newest sender
+  std::uint16_t receiver_port_ = 1;  // of the newest receiver that listens
+  std::thread beside_;
 };
 
 }  // namespace
@@ -302,7 +362,13 @@ std::vector<std::string> seeds() {
   const std::string end("\x03\x00\x0e\x01\x04\x00\x0e\x00\x0f\x00\x13\x00", 12);
   std::string over_tcp = begin;
   over_tcp[1] = '\0';
-  return {begin + frame + frame + end, over_tcp + frame + events + end, begin + events + frame + events + frame,
+  // A receiver that listens, one that is asked for its port, and a sender that dials it.
+  const std::string dialled("\x0d\x05\x12\x00\x00\x05\x01\x00\x02\x00\x05\x22\x17\x00", 14);
+  return {dialled + frame + frame + end,
+          begin + "\x17\x01" + frame + "\x17\x01" + end,
+          begin + frame + frame + end,
+          over_tcp + frame + events + end,
+          begin + events + frame + events + frame,
           begin + frame + std::string("\x13\x00\x0f\x00\x04\x00", 6)};
 }
 

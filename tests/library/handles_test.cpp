@@ -57,6 +57,7 @@ std::vector<Calls> all_calls() {
       {"fw_slot_publish", [](void* h) { return fw_slot_publish(as<fw_slot>(h), nullptr); }},
       {"fw_slot_ref", [](void* h) { return fw_slot_ref(as<fw_slot>(h)); }},
       {"fw_receiver_acquire", [](void* h) { return fw_receiver_acquire(as<fw_receiver>(h), 0, &frame); }},
+      {"fw_receiver_port", [](void* h) { return fw_receiver_port(as<fw_receiver>(h), &port); }},
       {"fw_receiver_wake", [](void* h) { return fw_receiver_wake(as<fw_receiver>(h)); }},
       {"fw_receiver_descriptor", [](void* h) { return fw_receiver_descriptor(as<fw_receiver>(h), &descriptor); }},
       {"fw_receiver_state", [](void* h) { return fw_receiver_state(as<fw_receiver>(h), &state, nullptr, 0); }},

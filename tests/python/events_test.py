@@ -112,9 +112,16 @@ class SeveralStreams(Streams):
                         self.assertEqual((frame.numpy().shape, frame.numpy().max()), (shape, 3))
 
     def test_a_receiver_that_listens(self):
-        receiver = framewire.receive(listen="127.0.0.1:0")
-        self.addCleanup(receiver.close)
-        self.assertEqual(receiver.state()[0], "waiting")
+        with framewire.receive(listen="127.0.0.1:0") as receiver:
+            self.assertEqual(receiver.state()[0], "waiting")
+            with framewire.send("test", (8, 8), to=f"127.0.0.1:{receiver.port}") as stream:
+                self.assertEqual(stream.sender.port, 0)
+                with stream.claim() as slot:
+                    slot.numpy()[:] = 5
+                    slot.publish()
+                with receiver.acquire(timeout=DEADLINE_S) as frame:
+                    self.assertEqual(frame.numpy().max(), 5)
+        self.assertRaisesRegex(framewire.StateError, "closed", lambda: receiver.port)
 
 
 if __name__ == "__main__":

@@ -366,6 +366,9 @@ FW_API fw_result fw_receiver_create(const char* source, const fw_settings* setti
  * up, and so does every later call. */
 FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_frame** frame);
 
+/* The port that it listens on, from fw_receiver_create() on; 0 if it dials. */
+FW_API fw_result fw_receiver_port(fw_receiver* receiver, uint16_t* port);
+
 /* As fw_stream_wake(). */
 FW_API fw_result fw_receiver_wake(fw_receiver* receiver);
 

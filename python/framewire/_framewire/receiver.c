@@ -147,6 +147,17 @@ static PyObject* receiver_wake(PyObject* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject* receiver_port(PyObject* self, void* unused) {
+  (void)unused;
+  fw_receiver* handle = handle_of(self);
+  uint16_t port = 0;
+  const fw_result result = handle == NULL ? RAISED : fw_receiver_port(handle, &port);
+  if (result < 0) {
+    return raise_result(result);
+  }
+  return PyLong_FromLong(port);
+}
+
 static PyObject* receiver_fileno(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_receiver* handle = handle_of(self);
@@ -266,8 +277,10 @@ static PyMethodDef receiver_methods[] = {
     {"_give_event", receiver_give_event, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef receiver_attributes[] = {{"closed", receiver_closed, NULL, "Whether it was closed.", NULL},
-                                            {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef receiver_attributes[] = {
+    {"port", receiver_port, NULL, "The port that it listens on; 0 if it dials.", NULL},
+    {"closed", receiver_closed, NULL, "Whether it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot receiver_slots[] = {{Py_tp_init, receiver_init},
                                        {Py_tp_dealloc, receiver_dealloc},
