@@ -115,4 +115,14 @@ bool SystemFiles::exists(std::string_view path) const {
   return ::access(real_path(path).c_str(), F_OK) == 0;
 }
 
+std::optional<std::string> SystemFiles::resolved(std::string_view path) const {
+  std::error_code error;
+  const std::string root = root_.empty() ? std::string() : std::filesystem::canonical(root_, error).string();
+  const std::string whole = error ? std::string() : std::filesystem::canonical(real_path(path), error).string();
+  if (error || !whole.starts_with(root + '/')) {
+    return std::nullopt;
+  }
+  return whole.substr(root.size());
+}
+
 }  // namespace framewire

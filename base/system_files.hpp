@@ -30,6 +30,8 @@ class SystemFiles {
   /// The names in a folder, sorted; at most 4096 of them.
   [[nodiscard]] std::vector<std::string> names(std::string_view folder) const;
   [[nodiscard]] bool exists(std::string_view path) const;
+  /// The path without links on it. Nothing: it does not exist, or leads out of the root.
+  [[nodiscard]] std::optional<std::string> resolved(std::string_view path) const;
   /// The path with the root in front of it.
   [[nodiscard]] std::string real_path(std::string_view path) const { return root_ + std::string(path); }
 

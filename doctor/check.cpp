@@ -380,7 +380,7 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
 /// The NVIDIA GPUs, for information only: this version keeps frames in host memory, so nothing of this is needed.
 Finding cuda_finding(const GpuFacts& gpu) {
   Finding finding{.area = graphics_area, .name = "CUDA"};
-  const std::string card = !gpu.devices.empty() ? gpu.devices.front().name
+  const std::string card = !gpu.devices.empty() ? gpu.devices.front().info.name
                            : !gpu.cards.empty() ? gpu.cards.front().model
                                                 : "no card";
   const std::size_t count = std::max(gpu.devices.size(), gpu.cards.size());
@@ -389,9 +389,31 @@ Finding cuda_finding(const GpuFacts& gpu) {
                               gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver);
   finding.text = "Frames stay in host memory.";
   for (const CudaDeviceFacts& device : gpu.devices) {
-    finding.details.push_back(fmt::format("{} at {}, CUDA {}", device.name, device.address, gpu.cuda_version));
+    const CudaDeviceInfo& info = device.info;
+    finding.details.push_back(
+        fmt::format("{} at {}, {}, {:.0f} GB, CUDA {}; {}", info.name, info.pci_address, info.uuid,
+                    static_cast<double>(info.memory_bytes) / 1e9, gpu.cuda_version,
+                    info.shares_memory ? "programs can share its memory" : "programs cannot share its memory"));
+  }
+  if (!gpu.cuda_trouble.empty()) {
+    finding.details.push_back(gpu.cuda_trouble);
   }
   return finding;
+}
+
+/// Which card is near which GPU: frames that take another way share it with everything else.
+std::vector<std::string> ways_to_gpus(const MachineFacts& machine) {
+  constexpr std::size_t most_lines = 64;
+  std::vector<std::string> lines;
+  for (const CudaDeviceFacts& gpu : machine.gpu.devices) {
+    for (const RdmaAdapter& adapter : machine.rdma.adapters) {
+      if (adapter.pci && lines.size() < most_lines) {
+        lines.push_back(fmt::format("{} reaches {} at {} {}", adapter.name, gpu.info.name, gpu.info.pci_address,
+                                    describe(distance_between(adapter.pci->route, gpu.route))));
+      }
+    }
+  }
+  return lines;
 }
 
 /// Whether a network card could read frames from GPU memory: through a DMA-BUF descriptor, which the card's driver must
@@ -403,8 +425,12 @@ Finding gpu_direct_finding(const MachineFacts& machine) {
   const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
   const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
   const auto may_take_it = [&](const RdmaAdapter& one) { return is_card(one) && !one.device->takes_dma_buf; };
-  const bool has_dma_buf = std::ranges::any_of(gpu.devices, &CudaDeviceFacts::has_dma_buf);
-  const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDeviceFacts::has_gpu_direct);
+  const auto any_gpu = [&](bool CudaDeviceInfo::*property) {
+    return std::ranges::any_of(gpu.devices, [&](const CudaDeviceFacts& one) { return one.info.*property; });
+  };
+  const bool has_dma_buf = any_gpu(&CudaDeviceInfo::exports_dma_buf);
+  const bool may_be_reached = any_gpu(&CudaDeviceInfo::takes_gpu_direct_rdma);
+  finding.details = ways_to_gpus(machine);
   if (gpu.devices.empty()) {
     finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
   } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "doctor/pci_route.hpp"
+#include "memory/cuda/device.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/devices.hpp"
@@ -23,12 +25,10 @@ struct NvidiaCard {
   std::string model;
 };
 
-/// A device as CUDA lists it.
+/// A GPU as CUDA lists it.
 struct CudaDeviceFacts {
-  std::string name;
-  std::string address;
-  bool has_gpu_direct = false;  // other devices may access its memory
-  bool has_dma_buf = false;     // its memory can be exported to them as a file descriptor
+  CudaDeviceInfo info;
+  PciRoute route{};
 };
 
 struct GpuFacts {
@@ -103,6 +103,7 @@ struct PciPlace {
   PciLink current;
   PciLink most;
   bool is_virtual = false;  // a virtual function (SR-IOV)
+  PciRoute route{};
 };
 
 /// A port of /sys/class/infiniband/DEVICE/ports.

@@ -62,7 +62,7 @@ MachineFacts probe_machine() {
   machine.rdma = probe_rdma_files(files, machine.system.kernel);
   probe_rdma_devices(machine.rdma);
   machine.gpu = probe_gpu_files(files, machine.system.kernel);
-  probe_cuda(machine.gpu);
+  probe_cuda(files, machine.gpu);
   machine.opengl = probe_opengl(files);
   probe_render_nodes(files, machine.opengl);
   machine.links = probe_links();

@@ -48,8 +48,8 @@ void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& m
 void probe_addresses(NetworkFacts& network);
 /// Adds what libibverbs and librdmacm know, joined to the adapters by name.
 void probe_rdma_devices(RdmaFacts& rdma);
-/// Queries libcuda.so.1. With an NVIDIA driver this can take a second.
-void probe_cuda(GpuFacts& gpu);
+/// Queries libcuda.so.1. With an NVIDIA driver this can take a second. `files`: where its GPUs are on the PCI bus.
+void probe_cuda(const SystemFiles& files, GpuFacts& gpu);
 /// Runs framewire-doctor-gl from this program's folder, 10 s at most.
 OpenGlFacts probe_opengl(const SystemFiles& files);
 /// Whether this user may render on a GPU, by /dev/dri.

@@ -1,15 +1,15 @@
 // GPUs: the NVIDIA driver from its files, CUDA from its library (loaded at run time, never linked), OpenGL from
 // framewire-doctor-gl.
-#include <dlfcn.h>
 #include <unistd.h>
 
-#include <array>
-#include <memory>
+#include <exception>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "doctor/child_output.hpp"
 #include "doctor/probe.hpp"
+#include "memory/cuda/device.hpp"
 #include "transport/json_fields.hpp"
 
 namespace framewire {
@@ -30,84 +30,6 @@ std::string driver_version(std::string_view line) {
   return "";
 }
 
-// The used part of CUDA's driver API; numbers from its documentation.
-using CudaResult = int;  // 0: success
-constexpr int attribute_gpu_direct_rdma_supported = 116;
-constexpr int attribute_dma_buf_supported = 124;
-
-struct CloseLibrary {
-  void operator()(void* library) const { ::dlclose(library); }
-};
-
-class Cuda {
- public:
-  Cuda() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    if (!library_) {
-      const char* why = ::dlerror();
-      trouble_ = why != nullptr ? why : "libcuda.so.1 cannot be loaded";
-    }
-  }
-
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
-
-  /// Returns false if the function is missing or fails; trouble() says why.
-  template <typename... Arguments>
-  bool call(const char* function, Arguments... arguments) {
-    const auto address = find<CudaResult (*)(Arguments...)>(function);
-    if (address == nullptr) {
-      trouble_ = std::string("libcuda.so.1 has no ") + function;
-      return false;
-    }
-    const CudaResult result = address(arguments...);
-    if (result != 0) {
-      trouble_ = std::string(function) + ": " + text_of(result);
-    }
-    return result == 0;
-  }
-
- private:
-  template <typename Function>
-  Function find(const char* name) {
-    return library_ ? reinterpret_cast<Function>(::dlsym(library_.get(), name)) : nullptr;
-  }
-
-  std::string text_of(CudaResult result) {
-    const auto error_string = find<CudaResult (*)(CudaResult, const char**)>("cuGetErrorString");
-    const char* text = nullptr;
-    if (error_string != nullptr && error_string(result, &text) == 0 && text != nullptr) {
-      return text;
-    }
-    return "error " + std::to_string(result);
-  }
-
-  std::unique_ptr<void, CloseLibrary> library_;
-  std::string trouble_;
-};
-
-bool attribute(Cuda& cuda, int which, int device) {
-  int value = 0;
-  return cuda.call("cuDeviceGetAttribute", &value, which, device) && value != 0;
-}
-
-CudaDeviceFacts read_cuda_device(Cuda& cuda, int ordinal) {
-  CudaDeviceFacts read;
-  int device = 0;
-  std::array<char, 256> text{};
-  const int most = static_cast<int>(text.size()) - 1;
-  if (!cuda.call("cuDeviceGet", &device, ordinal)) {
-    return read;
-  }
-  if (cuda.call("cuDeviceGetName", text.data(), most, device)) {
-    read.name = text.data();
-  }
-  if (cuda.call("cuDeviceGetPCIBusId", text.data(), most, device)) {
-    read.address = text.data();
-  }
-  read.has_gpu_direct = attribute(cuda, attribute_gpu_direct_rdma_supported, device);
-  read.has_dma_buf = attribute(cuda, attribute_dma_buf_supported, device);
-  return read;
-}
-
 }  // namespace
 
 GpuFacts probe_gpu_files(const SystemFiles& files, const std::string& kernel) {
@@ -122,19 +44,15 @@ GpuFacts probe_gpu_files(const SystemFiles& files, const std::string& kernel) {
   return gpu;
 }
 
-void probe_cuda(GpuFacts& gpu) {
-  Cuda cuda;
-  int version = 0;
-  int count = 0;
-  if (cuda.trouble().empty() && cuda.call("cuInit", 0U) && cuda.call("cuDriverGetVersion", &version) &&
-      cuda.call("cuDeviceGetCount", &count)) {
-    gpu.cuda_version = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-    constexpr int max_devices = 64;
-    for (int ordinal = 0; ordinal < count && ordinal < max_devices; ++ordinal) {
-      gpu.devices.push_back(read_cuda_device(cuda, ordinal));
+void probe_cuda(const SystemFiles& files, GpuFacts& gpu) {
+  try {
+    gpu.cuda_version = cuda::driver_version();
+    for (CudaDeviceInfo& info : cuda_devices()) {
+      PciRoute route = read_pci_route(files, info.pci_address);
+      gpu.devices.push_back({.info = std::move(info), .route = std::move(route)});
     }
-  } else {
-    gpu.cuda_trouble = cuda.trouble();
+  } catch (const std::exception& error) {
+    gpu.cuda_trouble = error.what();
   }
 }
 

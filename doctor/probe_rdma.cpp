@@ -193,7 +193,7 @@ std::optional<PciPlace> read_pci(const SystemFiles& files, const std::string& de
     return std::nullopt;
   }
   return PciPlace{*address, read_link(files, device, "current"), read_link(files, device, "max"),
-                  files.exists(device + "physfn")};
+                  files.exists(device + "physfn"), read_pci_route(files, *address)};
 }
 
 /// "4: ACTIVE"

@@ -324,12 +324,27 @@ Json network_json(const NetworkFacts& network) {
           {"pipe_bytes", number_or_null(network.pipe_bytes)}};
 }
 
-Json gpu_json(const GpuFacts& gpu) {
-  const auto device_json = [](const CudaDeviceFacts& device) {
-    return Json{{"name", device.name},
-                {"address", device.address},
-                {"has_gpu_direct", device.has_gpu_direct},
-                {"has_dma_buf", device.has_dma_buf}};
+Json gpu_json(const GpuFacts& gpu, const RdmaFacts& rdma) {
+  const auto ways_json = [&](const CudaDeviceFacts& device) {
+    Json ways = Json::object();
+    for (const RdmaAdapter& adapter : rdma.adapters) {
+      if (adapter.pci) {
+        ways[adapter.name] = name(distance_between(adapter.pci->route, device.route));
+      }
+    }
+    return ways;
+  };
+  const auto device_json = [&](const CudaDeviceFacts& device) {
+    const CudaDeviceInfo& info = device.info;
+    return Json{{"name", info.name},
+                {"address", info.pci_address},
+                {"uuid", info.uuid},
+                {"memory_bytes", info.memory_bytes},
+                {"shares_memory", info.shares_memory},
+                {"has_gpu_direct", info.takes_gpu_direct_rdma},
+                {"has_dma_buf", info.exports_dma_buf},
+                {"numa_node", number_or_null(device.route.numa_node)},
+                {"rdma_devices", ways_json(device)}};
   };
   return {{"kernel_driver", text_or_null(gpu.kernel_driver)},
           {"has_peermem", gpu.has_peermem},
@@ -381,7 +396,7 @@ std::string json_report(const MachineFacts& machine, const Findings& findings, s
                {"rdma_files", list_of(machine.rdma.files, file_json)},
                {"memory", memory_json(machine.memory)},
                {"network", network_json(machine.network)},
-               {"gpu", gpu_json(machine.gpu)},
+               {"gpu", gpu_json(machine.gpu, machine.rdma)},
                {"opengl", opengl_json(machine.opengl)},
                {"system", system_json(machine)}};
   if (host != nullptr) {

@@ -127,6 +127,12 @@ const Functions& functions() {
   return loaded;
 }
 
+std::string driver_version() {
+  int version = 0;
+  require(functions().cuDriverGetVersion(&version), "cuDriverGetVersion");
+  return version_text(version);
+}
+
 void require(Result result, const char* function) {
   if (result != Result::success) {
     throw Error::failed(std::string(function) + ": " + words_of(result));

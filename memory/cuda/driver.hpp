@@ -118,6 +118,9 @@ Functions load_functions();
 /// What load_functions() gave at the first call that succeeded. Any thread. Throws as that does.
 const Functions& functions();
 
+/// Up to which version of CUDA the driver goes: "13.0". Throws as functions().
+std::string driver_version();
+
 /// Throws Error (failed) unless `result` is success: "cuMemCreate: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
 void require(Result result, const char* function);
 

@@ -125,6 +125,15 @@ TEST(CheckMachine, DrawingOnTheProcessorSaysWhatIsInTheWay) {
   EXPECT_NE(find(checked(machine), "OpenGL").remedy.at(0).find("usermod"), std::string::npos);
 }
 
+CudaDeviceFacts an_h200() {
+  CudaDeviceInfo info{.name = "NVIDIA H200", .uuid = "GPU-1", .pci_address = "0000:65:00.0"};
+  info.memory_bytes = 141'000'000'000;
+  info.shares_memory = true;
+  info.exports_dma_buf = true;
+  info.takes_gpu_direct_rdma = true;
+  return {.info = std::move(info)};
+}
+
 TEST(CheckMachine, CudaIsAFactAndNoAdvice) {
   MachineFacts machine = test::rdma_machine();
   EXPECT_EQ(find(checked(machine), "CUDA").value, "missing");
@@ -138,8 +147,24 @@ TEST(CheckMachine, CudaIsAFactAndNoAdvice) {
     EXPECT_EQ(cuda.value, "not used by this version; NVIDIA H200, driver 550.54.14");
     EXPECT_TRUE(cuda.remedy.empty());
     EXPECT_EQ(find(findings, "GPUDirect").level, Level::ok);
-    machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
+    machine.gpu.cuda_version = "13.0";
+    machine.gpu.devices = {an_h200()};
   }
+  machine.gpu.cuda_trouble.clear();
+  const Findings findings = checked(machine);
+  EXPECT_EQ(
+      find(findings, "CUDA").details,
+      std::vector<std::string>{"NVIDIA H200 at 0000:65:00.0, GPU-1, 141 GB, CUDA 13.0; programs can share its memory"});
+}
+
+TEST(CheckMachine, GpuDirectSaysHowFarEachCardIs) {
+  MachineFacts machine = test::rdma_machine();
+  machine.gpu.devices = {an_h200()};
+  const auto first_line = [&] { return find(checked(machine), "GPUDirect").details.at(0); };
+  EXPECT_EQ(first_line(), "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by a way that the system does not tell");
+  machine.gpu.devices.front().route.path = "/sys/devices/pci0000:3a/0000:3a:00.0/0000:65:00.0";
+  machine.rdma.adapters.front().pci->route.path = "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0";
+  EXPECT_EQ(first_line(), "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by one PCIe switch");
 }
 
 TEST(CheckMachine, GpuDirectIsWhatBothCardsAllow) {
@@ -149,7 +174,7 @@ TEST(CheckMachine, GpuDirectIsWhatBothCardsAllow) {
   machine.gpu.cuda_trouble = "libcuda.so.1: cannot open shared object file";
   EXPECT_EQ(find(checked(machine), "GPUDirect").value, "not known: libcuda.so.1: cannot open shared object file");
   machine.gpu.cuda_trouble.clear();
-  machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
+  machine.gpu.devices = {an_h200()};
   EXPECT_EQ(find(checked(machine), "GPUDirect").value, "possible, by DMA-BUF");
   machine.rdma.adapters.front().device->takes_dma_buf.reset();
   EXPECT_EQ(find(checked(machine), "GPUDirect").value, "not known: whether the RDMA card takes DMA-BUF");
@@ -160,7 +185,7 @@ TEST(CheckMachine, GpuDirectIsWhatBothCardsAllow) {
   EXPECT_TRUE(has(finding.value, "nvidia_peermem"));
   machine.gpu.has_peermem = true;
   EXPECT_EQ(find(checked(machine), "GPUDirect").value, "possible, by nvidia_peermem");
-  machine.gpu.devices.front().has_gpu_direct = false;
+  machine.gpu.devices.front().info.takes_gpu_direct_rdma = false;
   EXPECT_EQ(find(checked(machine), "GPUDirect").value,
             "not possible: neither DMA-BUF at both cards, nor does the GPU let others reach its memory");
   machine.rdma.adapters.clear();

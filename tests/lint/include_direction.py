@@ -46,7 +46,7 @@ ALLOWED = {
     "rdpipe": PROGRAM + ["ssh", "bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
     "cli": PROGRAM,
     "doctor/gl": ["base", "gl"],
-    "doctor": PROGRAM + ["transport/rdma"],
+    "doctor": PROGRAM + ["memory/cuda", "transport/rdma"],
     "library": PROGRAM,
 }
 # The list of links names every link. A session knows none of them.
@@ -62,6 +62,7 @@ TESTS_OF = {
     "contract": ["transport/session", "transport/fake", *LINKS],
     "cuda": ["memory/cuda", "transport/session", "transport/fake", *LINKS],
     "data_path": ["transport/session", "transport/fake", *LINKS],
+    "doctor": ["doctor", "tests/cuda/stand_in.hpp"],
     "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
     "pixels": ["gl", "sender/sources/gl"],

@@ -1,0 +1,32 @@
+// How far apart two PCI Express devices are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/system_files.hpp"
+
+namespace framewire {
+
+/// A device's place in the tree of bridges.
+struct PciRoute {
+  /// "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0": the host bridge, the bridges below it, the device. Empty: not
+  /// known.
+  std::string path{};
+  std::optional<int> numa_node{};  // nothing: the machine has only one, or does not say
+};
+
+/// The nearest first. nvidia-smi calls them PIX, PXB, PHB, NODE and SYS.
+enum class PciDistance : std::uint8_t { unknown, one_switch, switches, host_bridge, processor, machine };
+
+/// "0000:3b:00.0": any letters' case.
+PciRoute read_pci_route(const SystemFiles& files, std::string_view address);
+PciDistance distance_between(const PciRoute& one, const PciRoute& other);
+/// "by one PCIe switch", to be used within a sentence.
+std::string_view describe(PciDistance distance);
+/// For JSON: "switch".
+std::string_view name(PciDistance distance);
+
+}  // namespace framewire
