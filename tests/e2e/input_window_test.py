@@ -103,8 +103,8 @@ class InputWindow(OnADisplay):
         self.assertEqual((focus["type"], focus["focused"]), ("focus", True))
         self.assertEqual((size["type"], size["width"], size["height"]), ("size", 640, 360))
         self.assertRegex(focus["viewer"], r"^[0-9a-f]{16}$")
-        for key, usage, keysym in (("q", Q, ord("q")), ("r", R, ord("r")), ("Escape", ESCAPE, 0xFF1B), ("Tab", TAB, 0xFF09),
-                                   ("Left", LEFT, 0xFF51)):
+        for key, usage, keysym in (("q", Q, ord("q")), ("r", R, ord("r")), ("Escape", ESCAPE, 0xFF1B),
+                                   ("Tab", TAB, 0xFF09), ("Left", LEFT, 0xFF51)):
             self.press(key)
             count = self.wait_event(sender, "key", count, usage=usage, keysym=keysym, pressed=True, repeat=False)
             count = self.wait_event(sender, "key", count, usage=usage, keysym=keysym, pressed=False)
