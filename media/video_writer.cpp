@@ -28,10 +28,10 @@ bool is_packed(const FrameLayout& layout) {
 
 class VideoWriter::Implementation {
  public:
-  Implementation(std::string target, Log& log, std::function<bool()> is_stopping, int fd_for_dash)
+  Implementation(std::string target, Log* log, std::function<bool()> is_stopping, int fd_for_dash)
       : target_(std::move(target)),
         is_y4m_(target_ == "-" || target_.ends_with(".y4m")),
-        log_(&log),
+        log_(log),
         file_(target_, std::move(is_stopping), fd_for_dash) {
     prepare();
   }
@@ -45,6 +45,11 @@ class VideoWriter::Implementation {
   StreamFormat output_;  // of every frame in the file
 
  private:
+  void say(const std::string& text) {
+    if (log_ != nullptr) {
+      log_->info(text);
+    }
+  }
   void begin(const StreamFormat& format);
   std::span<const std::byte> bytes_to_write(const StreamFormat& format, const FrameLayout& layout,
                                             std::span<const std::byte> payload);
@@ -52,7 +57,7 @@ class VideoWriter::Implementation {
 
   const std::string target_;
   const bool is_y4m_;
-  Log* log_;
+  Log* log_;  // null: nothing is told
   OutputFile file_;
   bool has_begun_ = false;
   bool said_change_ = false;
@@ -73,16 +78,16 @@ void VideoWriter::Implementation::begin(const StreamFormat& format) {
   if (is_y4m_) {
     header_ = y4m_header(output_);
     if (!y4m_says_chroma_location(output_)) {
-      log_->info("--output: y4m has no word for chroma that lies at " + std::string(name(output_.chroma_location)) +
-                 " in " + std::string(info(wanted).name) + "; readers of the file will assume another place");
+      say("--output: y4m has no word for chroma that lies at " + std::string(name(output_.chroma_location)) + " in " +
+          std::string(info(wanted).name) + "; readers of the file will assume another place");
     }
     if (output_.field_order == FieldOrder::mixed) {
-      log_->info("--output: which frames are interlaced changes from frame to frame; the file says that it is unknown");
+      say("--output: which frames are interlaced changes from frame to frame; the file says that it is unknown");
     }
   }
   if (wanted == PixelFormat::yuv444p && given != wanted) {
-    log_->info("--output: y4m carries no " + std::string(info(given).name) +
-               "; the frames are converted to yuv444p (a FILE of another name gets them unchanged)");
+    say("--output: y4m carries no " + std::string(info(given).name) +
+        "; the frames are converted to yuv444p (a FILE of another name gets them unchanged)");
   }
   has_begun_ = true;
 }
@@ -128,8 +133,8 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
     begin(format);
   } else if (!said_change_ && (layout.width != output_.layout.width || layout.height != output_.layout.height)) {
     said_change_ = true;
-    log_->info("--output: the stream changed to " + framewire::describe(format) + "; its frames are scaled to " +
-               framewire::describe(output_) + ", with which the file began");
+    say("--output: the stream changed to " + framewire::describe(format) + "; its frames are scaled to " +
+        framewire::describe(output_) + ", with which the file began");
   }
   const std::span<const std::byte> frame = bytes_to_write(format, layout, payload);
   if (frame.empty()) {
@@ -161,8 +166,10 @@ WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::str
   return result;
 }
 
-VideoWriter::VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping, int fd_for_dash)
-    : implementation_(std::make_unique<Implementation>(std::move(target), log, std::move(is_stopping), fd_for_dash)) {}
+VideoWriter::VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping, int fd_for_dash,
+                         bool tells_conversions)
+    : implementation_(std::make_unique<Implementation>(std::move(target), tells_conversions ? &log : nullptr,
+                                                       std::move(is_stopping), fd_for_dash)) {}
 VideoWriter::~VideoWriter() = default;
 WriteResult VideoWriter::write(const StreamFormat& format, const FrameLayout& layout,
                                std::span<const std::byte> payload, std::uint32_t times) noexcept {

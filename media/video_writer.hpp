@@ -27,8 +27,10 @@ namespace framewire {
 class VideoWriter {
  public:
   /// Opens `target`. Throws Error if that fails. `log` outlives this object and gets one message about conversions.
-  /// `is_stopping` is polled while a pipe is full. `fd_for_dash`: the descriptor for "-".
-  VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping = {}, int fd_for_dash = 1);
+  /// `is_stopping` is polled while a pipe is full. `fd_for_dash`: the descriptor for "-". Without `tells_conversions`
+  /// the log gets nothing.
+  VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping = {}, int fd_for_dash = 1,
+              bool tells_conversions = true);
   ~VideoWriter();
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;

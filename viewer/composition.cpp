@@ -5,10 +5,12 @@
 
 #include "base/clock.hpp"
 #include "gl/gl.hpp"
+#include "viewer/recording_mark.hpp"
 #include "viewer/redraw_schedule.hpp"
 #include "viewer/report.hpp"
 #include "viewer/selection_frame.hpp"
 #include "viewer/status_screen.hpp"
+#include "viewer/window_recording.hpp"
 
 namespace framewire {
 
@@ -66,6 +68,12 @@ StatusScreen status_of(const ComposedStream& stream) {
 
 AlphaMode alpha_mode(const StreamFacts& facts) noexcept {
   return facts.status.format ? facts.status.format->alpha_mode : AlphaMode::unspecified;
+}
+
+std::string describe_recording(const WindowRecording& recording) {
+  const ViewerCounts counts = recording.counts.counts();
+  return std::to_string(counts.frames_recorded + counts.frames_repeated) + "   dropped " +
+         std::to_string(counts.frames_unrecorded);
 }
 
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
@@ -144,7 +152,8 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay = panel_.is_shown() || selection_.is_outlined || !note_.empty() || has_status(streams);
+  const bool has_overlay =
+      panel_.is_shown() || selection_.is_outlined || !note_.empty() || recording_ != nullptr || has_status(streams);
   if (is_direct_ || scene_.layout == Layout::depth) {
     draw_one(target, streams, now_ns);
   } else {
@@ -181,6 +190,13 @@ void Composition::draw_one(const Target& target, Streams streams, std::int64_t n
   }
   kept_->show(gl_rectangle(whole_of(target.size), target.size));
   ++pictures_version_;
+}
+
+void Composition::keep_pictures(bool keeps) noexcept {
+  keeps_pictures_ = keeps;
+  if (!keeps) {
+    kept_.reset();
+  }
 }
 
 const Canvas* Composition::pictures() const noexcept {
@@ -263,6 +279,9 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
   if (!note_.empty()) {
     draw_layer_note(surface, streams[noted_layer_]);
   }
+  if (recording_ != nullptr) {
+    draw_recording_mark(overlay_, surface, "REC " + format_minutes(now_ns - recording_->begun_ns));
+  }
   if (panel_.is_shown()) {
     draw_panel(surface, streams[selection_.layer], now_ns);
   }
@@ -304,6 +323,7 @@ void Composition::draw_status(Size surface, const ComposedStream& stream, const 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
   const std::optional<StreamFormat>& format = stream.facts->status.format;
   const PanelFacts facts{.stream = scene_.layers.size() > 1 ? stream.facts->peer_text : "",
+                         .recording = recording_ != nullptr ? describe_recording(*recording_) : "",
                          .format = format ? describe(*format) : "",
                          .colour = format ? describe_colour(*format) : "",
                          .pacing = stream.pacing ? describe(*stream.pacing) : "",
@@ -319,7 +339,7 @@ std::int64_t Composition::step_ns(Streams streams) const noexcept {
   if (has_status(streams)) {
     return status_step_ns;
   }
-  return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
+  return panel_.is_shown() || recording_ != nullptr ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
 void Composition::frame_shown(std::size_t index, const StageTimes& stages) noexcept {

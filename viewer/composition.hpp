@@ -21,6 +21,8 @@
 
 namespace framewire {
 
+struct WindowRecording;
+
 /// A stream as the picture has it. What it points at outlives the call that gets it.
 struct ComposedStream {
   Layer* layer = nullptr;
@@ -54,8 +56,8 @@ class Composition {
   /// Draws into the bound framebuffer. `streams` are those of the scene's layers, in its order.
   void draw(const Target& target, Streams streams, std::int64_t now_ns);
 
-  /// From now on pictures() has all that draw() draws. Otherwise it lacks what is drawn directly.
-  void keep_pictures() noexcept { keeps_pictures_ = true; }
+  /// If it `keeps` them, pictures() has all that draw() draws. Otherwise it lacks what is drawn directly.
+  void keep_pictures(bool keeps) noexcept;
   /// The streams' pictures as draw() has put them together, without what lies over them; null: there are none yet.
   [[nodiscard]] const Canvas* pictures() const noexcept;
   /// Another number than before if they may have changed.
@@ -77,6 +79,9 @@ class Composition {
   [[nodiscard]] std::int64_t step_ns(Streams streams) const noexcept;
 
   void toggle_panel() noexcept { panel_.toggle(); }
+  /// Says over the picture that it is being recorded, until null. What it points at outlives that.
+  void show_recording(const WindowRecording* recording) noexcept { recording_ = recording; }
+  [[nodiscard]] bool shows_recording() const noexcept { return recording_ != nullptr; }
   /// A frame of the stream with this index was shown.
   void frame_shown(std::size_t index, const StageTimes& stages) noexcept;
 
@@ -108,6 +113,7 @@ class Composition {
   Selection selection_;
   std::size_t noted_layer_ = 0;
   std::string note_;  // about it
+  const WindowRecording* recording_ = nullptr;
   Overlay overlay_;
   Panel panel_;
 };

@@ -53,7 +53,7 @@ Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clo
       upload_method_(FrameTexture().method()) {
   if (options.recorder != nullptr) {
     recording_.emplace(*options.recorder, options.recorded_rate);
-    composition_.keep_pictures();
+    composition_.keep_pictures(true);
   }
 }
 
@@ -92,11 +92,9 @@ void Drawing::toggle_panel() noexcept {
 }
 
 void Drawing::draw() {
+  follow_recordings(clock_.now_ns());
   if (streams_.empty()) {
     return;
-  }
-  if (recording_) {
-    recording_->follow(clock_.now_ns());
   }
   follow_facts();
   if (depth_) {
@@ -124,9 +122,7 @@ std::int64_t Drawing::due_ns() {
   if (depth_) {
     due_ns = std::min(due_ns, depth_->due_ns());
   }
-  if (recording_) {
-    due_ns = std::min(due_ns, recording_->due_ns(now_ns));
-  }
+  due_ns = std::min(due_ns, recordings_due_ns(now_ns));
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
@@ -135,10 +131,7 @@ std::int64_t Drawing::due_ns() {
 }
 
 void Drawing::release() {
-  if (recording_) {
-    recording_->finish(clock_.now_ns());
-    recording_.reset();
-  }
+  finish_recordings();
   for (const auto& stream : streams_) {
     stream->layer().forget_memory();
   }
@@ -409,15 +402,6 @@ void Drawing::draw_picture(Size size, bool is_capture) {
   give_up_undrawn();
   if (options_.tells_places && !is_capture) {
     note_places();
-  }
-}
-
-/// What is seen before the first frame of a stream is the viewer's own.
-void Drawing::record_picture(std::int64_t shown_ns) {
-  const bool has_frames = depth_ ? depth_->picture().has_value()
-                                 : std::ranges::any_of(composed_, [](const auto& s) { return s.layer->has_picture(); });
-  if (const Canvas* const pictures = composition_.pictures(); recording_ && has_frames && pictures != nullptr) {
-    recording_->show(*pictures, composition_.pictures_version(), {composed_, refresh_period_ns_}, shown_ns);
   }
 }
 

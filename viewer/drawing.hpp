@@ -26,6 +26,8 @@
 
 namespace framewire {
 
+struct WindowRecording;
+
 /// A scene, and the streams of its layers, in its order. A value.
 struct ShownScene {
   Scene scene;
@@ -55,6 +57,9 @@ class Drawing {
 
   void request_redraw() noexcept { schedule_.request(); }
   void toggle_panel() noexcept;
+  /// Gives the recording all pictures from now on, until another call ends that; null: none. Lets go of the one before
+  /// when its last picture is read back.
+  void record(std::shared_ptr<WindowRecording> recording);
   /// From where scenes with depth are seen (Layout::depth).
   void set_camera(const Camera& camera) noexcept;
 
@@ -66,7 +71,7 @@ class Drawing {
   /// The same; draws first what the last frame did not bring. Throws Error.
   Image capture_last();
 
-  /// Ends the recording, and releases the frames. No draw() follows.
+  /// Ends the recordings, and releases the frames. No draw() follows.
   void release();
 
   /// The period of the surface's refreshes, as of the last frame; 0: not known.
@@ -98,7 +103,13 @@ class Drawing {
   void give_up_undrawn();
   void warm_up();
   void draw_picture(Size size, bool is_capture);
+  // ---- drawing_recording.cpp ----
+  void follow_recordings(std::int64_t now_ns);
+  [[nodiscard]] std::int64_t recordings_due_ns(std::int64_t now_ns) const noexcept;
   void record_picture(std::int64_t shown_ns);
+  void release_key_recording();
+  void finish_recordings();
+  // ----
   std::optional<Surface::Presented> present();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
   [[nodiscard]] bool follows_refreshes() const noexcept;
@@ -130,7 +141,9 @@ class Drawing {
   std::int64_t refresh_period_ns_ = 0;
   std::int64_t drawn_ns_ = 0;  // when the last picture was presented; 0: never
   UploadMethod upload_method_;
-  std::optional<PictureRecording> recording_;  // none after release()
+  std::optional<PictureRecording> recording_;       // of --output; none after release()
+  std::shared_ptr<WindowRecording> key_recording_;  // by a key; null: none
+  std::optional<PictureRecording> key_pictures_;    // for that
   std::vector<std::string> warnings_;
   std::size_t streams_so_far_ = 0;
   bool is_warm_ = false;

@@ -172,7 +172,7 @@ void InputForwarder::follow_focus() {
   surface_.set_capture(mode);
   const ViewedStream* const stream = find(focused_);
   if (stream == nullptr) {
-    surface_.set_title_note("");
+    surface_.set_title_note(TitleNote::input, "");
     if (note_ && note_->stream == before && !note_->is_refusal) {
       note_.reset();
       has_new_note_ = true;
@@ -181,7 +181,7 @@ void InputForwarder::follow_focus() {
   }
   const std::string key(options_.host_key.name);
   const std::string text = stream->peer_text() + " has the input; " + key + " releases it";
-  surface_.set_title_note(text);
+  surface_.set_title_note(TitleNote::input, text);
   say({.stream = stream, .text = text + (mode.locks_pointer ? ", " + key + "+L the pointer alone" : "")});
 }
 

@@ -26,6 +26,7 @@ inline constexpr std::array key_bindings = {
     KeyBinding{'f', "F", &SurfaceEvents::fullscreen_toggle_requested, "turn fullscreen on or off"},
     KeyBinding{'h', "H", &SurfaceEvents::panel_toggle_requested, "show or hide rate, latency and skipped frames"},
     KeyBinding{'s', "S", &SurfaceEvents::screenshot_requested, "take a screenshot"},
+    KeyBinding{'r', "R", &SurfaceEvents::recording_toggle_requested, "record what the window shows, or end that"},
 };
 
 /// A key that arranges the picture.

@@ -142,6 +142,9 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
     ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 84 * scale);
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     draw_rates(rates_, statistics.counts(), session_counts);
+    if (!facts.recording.empty()) {
+      row("recorded", facts.recording);
+    }
     ImGui::EndTable();
   }
   draw_graph(scale);

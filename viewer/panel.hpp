@@ -15,6 +15,7 @@ namespace framewire {
 /// Panel content besides the rates; changes rarely.
 struct PanelFacts {
   std::string stream;       // which of several: "box:5290/orbit", or empty
+  std::string recording;    // "345   dropped 2": its frames; empty: the user records nothing
   std::string format;       // "3840x2160 rgba 60 fps"
   std::string colour;       // "matrix bt709, range tv, chroma left"
   std::string pacing;       // "chosen 5.1 ms after the quickest arrival (jitter p99.9 4.1 ms)", or empty

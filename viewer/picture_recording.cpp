@@ -58,7 +58,7 @@ void PictureRecording::show(const Canvas& picture, std::uint64_t version, const 
   }
   version_ = version;
   const bool is_first = !begun_;
-  if (is_first && (is_over() || !begin(picture.size(), rates, now_ns))) {
+  if (is_first && (takes_no_more() || !begin(picture.size(), rates, now_ns))) {
     recorder_.leave_out();
     return;
   }
@@ -107,7 +107,7 @@ void PictureRecording::follow(std::int64_t now_ns) {
     return;
   }
   collect();
-  if (!is_over()) {
+  if (!takes_no_more()) {
     write(begun_->timeline.pass(now_ns));
   }
 }
@@ -119,14 +119,29 @@ std::int64_t PictureRecording::due_ns(std::int64_t now_ns) const noexcept {
   if (begun_->readback.in_flight() > 0 && !begun_->readback.has_failed()) {
     return now_ns + readback_poll_ns;
   }
-  return is_over() ? INT64_MAX : begun_->timeline.due_ns();
+  return takes_no_more() ? INT64_MAX : begun_->timeline.due_ns();
+}
+
+void PictureRecording::end(std::int64_t now_ns) {
+  if (begun_ && !ended_ns_) {
+    write(begun_->timeline.end(now_ns));
+  }
+  ended_ns_ = ended_ns_.value_or(now_ns);
+}
+
+bool PictureRecording::is_over(std::int64_t now_ns) const noexcept {
+  if (!ended_ns_ || !begun_) {
+    return ended_ns_.has_value();
+  }
+  const Readback& readback = begun_->readback;
+  return readback.in_flight() == 0 || readback.has_failed() || now_ns - *ended_ns_ >= last_readback_timeout_ns;
 }
 
 void PictureRecording::finish(std::int64_t now_ns) {
   if (!begun_) {
     return;
   }
-  write(begun_->timeline.end(now_ns));
+  end(now_ns);
   const std::int64_t deadline_ns = monotonic_ns() + last_readback_timeout_ns;
   while (begun_->readback.wait_finished(deadline_ns)) {
     recorder_.complete(begun_->format, begun_->numbers.front());

@@ -40,7 +40,11 @@ class PictureRecording {
   /// When follow() has something to do; INT64_MAX: only after show().
   [[nodiscard]] std::int64_t due_ns(std::int64_t now_ns) const noexcept;
 
-  /// The last picture ends at `now_ns`. Waits, with a deadline, until all are read back. Nothing follows.
+  /// The last picture ends at `now_ns`. show() is not called any more, follow() is until is_over().
+  void end(std::int64_t now_ns);
+  /// It was ended, and all pictures are read back, or never will be.
+  [[nodiscard]] bool is_over(std::int64_t now_ns) const noexcept;
+  /// end(), if that was not yet. Waits, with a deadline, until all are read back. Nothing follows.
   void finish(std::int64_t now_ns);
 
  private:
@@ -55,8 +59,8 @@ class PictureRecording {
     std::deque<std::uint64_t> numbers{};  // of the pictures that are being read back
   };
 
-  [[nodiscard]] bool is_over() const noexcept {
-    return has_failed_ || recorder_.has_failed() || recorder_.reader_has_left();
+  [[nodiscard]] bool takes_no_more() const noexcept {
+    return ended_ns_ || has_failed_ || recorder_.has_failed() || recorder_.reader_has_left();
   }
   bool begin(Size size, const Rates& rates, std::int64_t now_ns);
   void write(PictureTimeline::LastFrame last);
@@ -66,6 +70,7 @@ class PictureRecording {
   const std::optional<Rational> wanted_;
   std::optional<Begun> begun_;
   std::optional<std::uint64_t> version_;  // of the picture that was shown last
+  std::optional<std::int64_t> ended_ns_;
   bool has_failed_ = false;
 };
 

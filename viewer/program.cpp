@@ -1,14 +1,13 @@
 #include "viewer/program.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/wait.hpp"
+#include "viewer/aside.hpp"
+#include "viewer/new_file.hpp"
 #include "viewer/open_surface.hpp"
 #include "viewer/screenshot.hpp"
 
@@ -79,6 +78,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                                    .recorder = recorder_ ? &*recorder_ : nullptr,
                                    .recorded_rate = options_.output.rate},
                     wake_main);
+  window_recordings_.emplace(*renderer_, *surface_, clock_, log_, interruption_, options_.output.file.has_value());
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
   if (options_.messages) {
@@ -168,8 +168,8 @@ bool Program::is_stuck_at_last_frame() const noexcept {
 }
 
 std::int64_t Program::deadline_ns() const noexcept {
-  std::int64_t deadline_ns =
-      std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns(), local_layers_.deadline_ns()});
+  std::int64_t deadline_ns = std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns(),
+                                       local_layers_.deadline_ns(), window_recordings_->deadline_ns()});
   if (options_.common.max_duration_ns != 0) {
     deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
   }
@@ -231,6 +231,9 @@ void Program::answer(const SurfaceEvents& events) {
   if (events.screenshot_requested) {
     renderer_->request_screenshot();
   }
+  if (events.recording_toggle_requested) {
+    window_recordings_->toggle();
+  }
   arrange(events.input);
 }
 
@@ -251,6 +254,7 @@ void Program::follow_renderer() {
   throw_if_drawing_failed();
   save_screenshot();
   say_warning();
+  window_recordings_->follow();
 }
 
 void Program::say_warning() {
@@ -276,14 +280,12 @@ void Program::save_screenshot() {
   if (!taken) {
     return;
   }
-  std::erase_if(screenshots_, [](const std::future<void>& saving) {
-    return saving.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  });
+  std::erase_if(screenshots_, is_done);
   if (screenshots_.size() >= most_unsaved) {
     log_.warning("there is no screenshot: " + std::to_string(most_unsaved) + " earlier ones are still being written");
     return;
   }
-  const auto write = [this, file = screenshot_name(std::time(nullptr)),
+  const auto write = [this, file = timed_name(std::time(nullptr), ".png"),
                       screenshot = std::make_shared<const Renderer::Screenshot>(std::move(*taken))] {
     try {
       require_picture(file, *screenshot);
@@ -293,19 +295,6 @@ void Program::save_screenshot() {
     }
   };
   screenshots_.push_back(run_aside("fw-screenshot", write));
-}
-
-/// On this thread if there are no more others.
-std::future<void> Program::run_aside(const char* name, const std::function<void()>& work) {
-  try {
-    return std::async(std::launch::async, [name, work] {
-      set_thread_name(name);
-      work();
-    });
-  } catch (const std::system_error&) {
-    work();
-    return std::async(std::launch::deferred, [] {});
-  }
 }
 
 // ---- Reporting ----
@@ -394,6 +383,7 @@ ExitStatus Program::finish() {
   if (recorder_) {
     recorder_->finish();
   }
+  window_recordings_->finish();
   if (options_.screenshot_file && has_shown()) {
     attempt([&] { save_last_picture(); });
   } else if (options_.screenshot_file) {

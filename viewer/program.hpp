@@ -27,6 +27,7 @@
 #include "viewer/scene_watch.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
+#include "viewer/window_recording.hpp"
 
 namespace framewire {
 
@@ -68,7 +69,6 @@ class Program {
   void move_camera(const SceneInputs& input);
   void show_arranged();
   void retire(std::shared_ptr<ViewedStream> stream, const std::string& why);
-  static std::future<void> run_aside(const char* name, const std::function<void()>& work);
   std::future<void> close_aside(ViewedStream& stream, std::string statistics_json);
   std::shared_ptr<ViewedStream> replace(const std::shared_ptr<ViewedStream>& ended, const ViewedSource& source);
   void close(ViewedStream& stream);
@@ -111,6 +111,7 @@ class Program {
   Statistics picture_counts_;         // of the pictures that are recorded
   std::optional<Recorder> recorder_;  // of the same; outlives the drawing thread
   std::optional<Renderer> renderer_;
+  std::optional<WindowRecordings> window_recordings_;   // by the key R
   std::unique_ptr<ViewerMessagePort> messages_;         // --messages; outlives the streams
   std::vector<std::shared_ptr<ViewedStream>> streams_;  // of the given scene's layers, in its order
   SceneOfSources shown_;                                // the given scene

@@ -1,10 +1,10 @@
 // The streams of the program, and the scene that they are shown in.
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "base/error.hpp"
+#include "viewer/aside.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/program.hpp"
 
@@ -53,10 +53,8 @@ std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_
 }
 
 void Program::follow_scene() {
-  std::erase_if(retired_, [](const Retired& retired) {
-    return retired.stream.use_count() == 1 &&
-           retired.closing.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-  });
+  std::erase_if(retired_,
+                [](const Retired& retired) { return retired.stream.use_count() == 1 && is_done(retired.closing); });
   if (options_.scene_file) {
     follow_scene_file();
   } else if (!options_.output.is_of_stream()) {  // that is of the first stream

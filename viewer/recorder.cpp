@@ -41,12 +41,14 @@ std::size_t most_waiting(std::uint64_t size_bytes) noexcept {
 }  // namespace
 
 Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log,
-                   const Interruption& interruption, Statistics& statistics, std::function<void()> on_end)
+                   const Interruption& interruption, Statistics& statistics, std::function<void()> on_end,
+                   RecordingWords words)
     : log_(log),
       clock_(clock),
       interruption_(interruption),
       statistics_(statistics),
       on_end_(std::move(on_end)),
+      words_(std::move(words)),
       has_file_(file.has_value()),
       frames_(most_waiting_frames) {
   if (!file) {
@@ -58,7 +60,8 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
   if (is_named_pipe(*file)) {
     log_.info("--output " + quote(*file, 200) + " is a named pipe; the viewer begins when somebody reads it");
   }
-  writer_.emplace(*file, log, [this] { return must_stop(); });
+  writer_.emplace(
+      *file, log, [this] { return must_stop(); }, 1, words_.tells_conversions);
   states_rate_ = writer_->states_rate();
   thread_ = std::thread([this] { run(); });
 }
@@ -108,7 +111,7 @@ bool Recorder::make_room(WaitingFrame& waiting, std::uint64_t size_bytes) {
     return true;
   } catch (const std::bad_alloc&) {
     if (!std::exchange(has_said_no_memory_, true)) {
-      log_.warning("--output: there is no memory for frames that wait to be written; the recording lacks them");
+      log_.warning(words_.about + ": there is no memory for frames that wait to be written; the recording lacks them");
     }
     return false;
   }
@@ -293,7 +296,7 @@ void Recorder::finish() {
   }
   if (frames_missing() > 0 && !has_failed()) {
     log_.warning(
-        "--output: the recording lacks " + std::to_string(frames_missing()) +
+        words_.about + ": the recording lacks " + std::to_string(frames_missing()) +
         " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more than a "
         "second");
   }

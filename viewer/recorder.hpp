@@ -23,6 +23,12 @@
 
 namespace framewire {
 
+/// How messages speak of a recording.
+struct RecordingWords {
+  std::string about = "--output";
+  bool tells_conversions = true;  // also what a reader of the file should know of its format
+};
+
 /// Records every received frame in order, including frames that newer ones supersede before display. In y4m a frame is
 /// repeated to fill the gap of frames that are missing before it, so that the file plays in real time. If recording
 /// fails (a full disk), the stream continues.
@@ -50,7 +56,7 @@ class Recorder {
   /// ends waiting for the reader of a pipe. `on_end` is called when recording ends by itself, on the thread that
   /// writes. Throws Error if the file cannot be opened, or if "-" is a terminal.
   Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log, const Interruption& interruption,
-           Statistics& statistics, std::function<void()> on_end);
+           Statistics& statistics, std::function<void()> on_end, RecordingWords words = {});
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   /// As finish().
@@ -117,6 +123,7 @@ class Recorder {
   const Interruption& interruption_;
   Statistics& statistics_;
   const std::function<void()> on_end_;
+  const RecordingWords words_;
   std::optional<VideoWriter> writer_;  // fw-record's, once that runs
   const bool has_file_;
   bool states_rate_ = false;  // constant after construction

@@ -70,6 +70,14 @@ void Renderer::set_camera(const Camera& camera) {
   wake();
 }
 
+void Renderer::record(std::shared_ptr<WindowRecording> recording) {
+  {
+    const std::scoped_lock lock(mutex_);
+    requests_.recording = std::move(recording);
+  }
+  wake();
+}
+
 std::optional<SetCounts> Renderer::set_counts() const {
   const std::scoped_lock lock(mutex_);
   return set_counts_;
@@ -199,6 +207,9 @@ void Renderer::draw(Drawing& drawing, const Requests& requests) {
   }
   if (requests.camera) {
     drawing.set_camera(*requests.camera);
+  }
+  if (requests.recording) {
+    drawing.record(*requests.recording);
   }
   if (requests.redraw) {
     drawing.request_redraw();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ class Renderer {
   void toggle_panel();
   /// As Drawing::set_camera().
   void set_camera(const Camera& camera);
+  /// As Drawing::record().
+  void record(std::shared_ptr<WindowRecording> recording);
   /// take_screenshot() gets it.
   void request_screenshot();
 
@@ -105,6 +108,7 @@ class Renderer {
     bool finish = false;
     bool picture_at_end = false;
     std::optional<Camera> camera{};
+    std::optional<std::shared_ptr<WindowRecording>> recording{};
   };
   enum class Phase { starting, drawing, released, ended };
 

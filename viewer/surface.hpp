@@ -19,6 +19,7 @@ namespace framewire {
 struct SurfaceEvents {
   bool quit_requested = false;
   bool screenshot_requested = false;
+  bool recording_toggle_requested = false;
   bool panel_toggle_requested = false;
   bool fullscreen_toggle_requested = false;  // the surface does that itself
   bool needs_redraw = false;                 // resized, uncovered
@@ -31,6 +32,10 @@ struct CaptureMode {
   bool locks_pointer = false;  // it is hidden, and only its ways count
   bool operator==(const CaptureMode&) const = default;
 };
+
+/// What the title of a window says beside its name, in this order.
+enum class TitleNote { recording, input };
+inline constexpr std::size_t title_note_count = 2;
 
 /// 8-bit RGBA, opaque, top row first.
 struct Image {
@@ -59,8 +64,8 @@ class Surface {
   virtual void listen_to_input(const InputListener& /*listener*/) {}
   /// Cheap if that is as before.
   virtual void set_capture(CaptureMode /*mode*/) noexcept {}
-  /// Stands behind the title; empty: nothing.
-  virtual void set_title_note(const std::string& /*note*/) noexcept {}
+  /// Stands behind the title, with the other notes; empty: nothing.
+  virtual void set_title_note(TitleNote /*about*/, const std::string& /*text*/) noexcept {}
 
   // ---- The drawing thread ----
 

@@ -56,7 +56,7 @@ class Window final : public Surface {
   void set_pointer(PointerShape shape) noexcept override;
   void listen_to_input(const InputListener& listener) override;
   void set_capture(CaptureMode mode) noexcept override;
-  void set_title_note(const std::string& note) noexcept override;
+  void set_title_note(TitleNote about, const std::string& text) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] Size size() const noexcept override;
   [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_.load(std::memory_order_relaxed); }
@@ -111,6 +111,7 @@ class Window final : public Surface {
   double locked_y_ = 0;
   std::uint32_t known_gamepads_ = 0;  // bit i: number i is there
   std::string title_;
+  std::array<std::string, title_note_count> title_notes_{};
   PointerShape pointer_ = PointerShape::usual;
   double pointer_x_ = -1;  // as GLFW has it; outside until it was seen
   double pointer_y_ = -1;

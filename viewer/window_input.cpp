@@ -122,8 +122,13 @@ void Window::set_capture(CaptureMode mode) noexcept {
   }
 }
 
-void Window::set_title_note(const std::string& note) noexcept {
-  glfwSetWindowTitle(window_, (note.empty() ? title_ : title_ + " – " + printable(note)).c_str());
+void Window::set_title_note(TitleNote about, const std::string& text) noexcept {
+  title_notes_.at(static_cast<std::size_t>(about)) = printable(text);
+  std::string title = title_;
+  for (const std::string& note : title_notes_) {
+    title += note.empty() ? "" : " – " + note;
+  }
+  glfwSetWindowTitle(window_, title.c_str());
 }
 
 // ---- Each returns whether the viewer itself is to ignore it. Each takes the time first ----

@@ -7,7 +7,7 @@ from played_viewer import PlayedViewer
 from windows import SCREEN, OnADisplay
 
 # USB HID usages of page 7.
-A, L, Q, ESCAPE, TAB, LEFT, LEFT_SHIFT = 0x04, 0x0F, 0x14, 0x29, 0x2B, 0x50, 0xE1
+A, L, Q, R, ESCAPE, TAB, LEFT, LEFT_SHIFT = 0x04, 0x0F, 0x14, 0x15, 0x29, 0x2B, 0x50, 0xE1
 SHIFT = 2  # the modifier's bit
 
 
@@ -103,8 +103,8 @@ class InputWindow(OnADisplay):
         self.assertEqual((focus["type"], focus["focused"]), ("focus", True))
         self.assertEqual((size["type"], size["width"], size["height"]), ("size", 640, 360))
         self.assertRegex(focus["viewer"], r"^[0-9a-f]{16}$")
-        for key, usage, keysym in (("q", Q, ord("q")), ("Escape", ESCAPE, 0xFF1B), ("Tab", TAB, 0xFF09),
-                                   ("Left", LEFT, 0xFF51)):
+        for key, usage, keysym in (("q", Q, ord("q")), ("r", R, ord("r")), ("Escape", ESCAPE, 0xFF1B),
+                                   ("Tab", TAB, 0xFF09), ("Left", LEFT, 0xFF51)):
             self.press(key)
             count = self.wait_event(sender, "key", count, usage=usage, keysym=keysym, pressed=True, repeat=False)
             count = self.wait_event(sender, "key", count, usage=usage, keysym=keysym, pressed=False)
@@ -114,6 +114,7 @@ class InputWindow(OnADisplay):
         count = self.wait_event(sender, "text", count, text="A")
         count = self.wait_event(sender, "key", count, usage=LEFT_SHIFT, pressed=False, modifiers=0)
         self.assertIn(sender.address + " has the input; right Ctrl releases it", self.title())
+        self.assertNotIn("recording", viewer.text + self.title())
         harness.wait_until(self.has_frame, "the frame around the picture")
         self.press("Control_R")
         count = self.wait_event(sender, "focus", count, focused=False)

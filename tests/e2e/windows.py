@@ -46,10 +46,13 @@ class OnADisplay(harness.EndToEnd):
 
     def open_window(self, *options) -> harness.Program:
         viewer = self.view(*options, headless=False, environment=self.with_display(), terminal=True)
+        self.find_window()
+        return viewer
+
+    def find_window(self):
         self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible",
                                                            "--class", "framewire"), "the window")
         self.tool("xdotool", "windowfocus", self.window)
-        return viewer
 
     def start_bars(self, *options, size="640x360") -> tuple[harness.Program, harness.Program]:
         sender = self.send_on("pattern", "--size", "320x180", "--fps", "20")

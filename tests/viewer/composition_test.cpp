@@ -121,7 +121,7 @@ class KeptPictures : public CompositionTest {
 
 TEST_F(KeptPictures, AreWithoutPanelAndBanner) {
   EXPECT_EQ(composition_.pictures(), nullptr);
-  composition_.keep_pictures();
+  composition_.keep_pictures(true);
   show_a_white_frame();
   facts_.status.state = SubscriberState::connected;
   EXPECT_EQ(colours(draw()), 1U) << "and it is shown as ever";
@@ -134,7 +134,7 @@ TEST_F(KeptPictures, AreWithoutPanelAndBanner) {
 }
 
 TEST_F(KeptPictures, OfSeveralStreamsChangeOnlyWithThem) {
-  composition_.keep_pictures();
+  composition_.keep_pictures(true);
   composition_.show({.layout = Layout::overlay, .layers = {{.source = "box"}, {.source = "box"}}});
   show_a_white_frame();
   facts_.status.state = SubscriberState::connected;

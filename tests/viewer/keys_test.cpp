@@ -23,7 +23,8 @@ TEST(Keys, SetNoEventOfAnother) {
   SurfaceEvents events;
   press_key('h', events);
   EXPECT_TRUE(events.panel_toggle_requested);
-  EXPECT_FALSE(events.quit_requested || events.screenshot_requested || events.fullscreen_toggle_requested);
+  EXPECT_FALSE(events.quit_requested || events.screenshot_requested || events.recording_toggle_requested ||
+               events.fullscreen_toggle_requested);
   for (const char letter : {'\0', 'x', 'Q'}) {
     SurfaceEvents none;
     press_key(letter, none);

@@ -136,6 +136,36 @@ TEST_F(PictureRecordingTest, PlaysInRealTime) {
   }
 }
 
+/// As the key does it: the drawing goes on, and the pictures that are still being read back come later.
+TEST_F(PictureRecordingTest, EndsWithoutWaiting) {
+  record_to(folder_.file("film.raw"));
+  EXPECT_FALSE(recording_->is_over(0));
+  Canvas canvas(recorded_size);
+  const auto first = draw(canvas);
+  show(canvas, 0);
+  const auto last = draw(canvas);
+  show(canvas, 100);
+  EXPECT_FALSE(recording_->is_over(begin_ns_ + 100 * ns_per_ms));
+  const std::int64_t end_ns = begin_ns_ + 200 * ns_per_ms;
+  recording_->end(end_ns);
+  EXPECT_TRUE(test::eventually([&] {
+    recording_->follow(end_ns);
+    return recording_->is_over(end_ns);
+  }));
+  EXPECT_EQ(recording_->due_ns(end_ns), INT64_MAX);
+  auto wanted = first;
+  wanted.insert(wanted.end(), last.begin(), last.end());
+  EXPECT_EQ(finish(90'000), wanted) << "what was ended stays as it was";
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 0U);
+}
+
+TEST_F(PictureRecordingTest, WithoutAPictureIsOverAtItsEnd) {
+  record_to(folder_.file("film.y4m"));
+  recording_->end(begin_ns_);
+  EXPECT_TRUE(recording_->is_over(begin_ns_));
+  EXPECT_TRUE(finish(100).empty());
+}
+
 TEST_F(PictureRecordingTest, FitsPicturesOfAnotherSizeIntoTheFirst) {
   record_to(folder_.file("film.raw"));
   Canvas first(recorded_size), wide({100, 36});
