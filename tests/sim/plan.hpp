@@ -74,14 +74,28 @@ struct Plan {
       largest_frame_bytes = 3 * large_frame_bytes;
       frames = std::min(frames, std::uint64_t{8});
     }
+    if (is_interrupted) {
+      frames *= 10;  // it goes on when the interruption comes
+    }
+    max_viewers = sends_files ? 1 : frames % 8 == 4 && !sender_dials && pull_interval_ns == 0 ? 1 + slots % 3 : 8;
+    loses_packets = goes_over_tcp() && link == LinkKind::tcp && frames % 6 == 4;
+    crowd_stays = is_crowded() && frames % 3 != 0;
+    viewers_lack_memory = sender_dials && largest_frame_bytes % 3 == 2;
+    if (viewers_lack_memory && frames_per_epoch == UINT64_MAX) {
+      frames_per_epoch = 1 + frames % 10;  // each takes memory
+    }
     stretches_timeouts = !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !is_short_of_memory &&
-                         !(has_dying_viewers && goes_over_tcp());
+                         !loses_packets && !(has_dying_viewers && goes_over_tcp());
   }
 
   /// Every viewer that is not slow, stopped or dying gets every frame, at once.
-  [[nodiscard]] bool is_undisturbed() const {
+  [[nodiscard]] bool is_undisturbed() const { return !viewers_lack_memory && is_undisturbed_otherwise(); }
+  /// But by viewers that have no memory for a while.
+  [[nodiscard]] bool is_undisturbed_otherwise() const {
     return !is_cut && faults_per_thousand == 0 && !is_interrupted && !files_are_cut;
   }
+  /// Viewers that come when all places are taken are refused.
+  [[nodiscard]] bool has_few_places() const { return max_viewers < viewers; }
   /// More unauthenticated peers than a listener identifies at a time: who comes then waits.
   [[nodiscard]] bool is_crowded() const { return unauthenticated_peers > 90; }
   [[nodiscard]] bool goes_over_tcp() const { return hides_unix_sockets; }
@@ -138,6 +152,10 @@ struct Plan {
   bool viewers_ask_cadence;   // at times, also for what there is not
   bool takes_input;           // sources do, and messages, which they send back to all viewers
   bool viewers_send_input;    // and messages, at times
+  std::uint32_t max_viewers;  // of each stream
+  bool loses_packets;         // the network does, and brings them again later
+  bool crowd_stays;           // peers that say nothing, and do not leave by themselves
+  bool viewers_lack_memory;   // some have none for new epochs for a while
   bool stretches_timeouts;
 };
 

@@ -448,14 +448,6 @@ int fcntl(int fd, int command, ...) {
   }
 }
 
-int memfd_create(const char* name, unsigned flags) noexcept {
-  World* const world = World::current();
-  if (world != nullptr && world->fails("memfd_create")) {
-    return failed(ENOMEM);
-  }
-  return ORIGINAL(memfd_create)(name, flags);
-}
-
 int close(int fd) {
   World* const world = world_of(fd);
   if (world == nullptr) {

@@ -206,9 +206,11 @@ void Network::clear() {
   next_port_ = 40000;
   hides_unix_sockets = false;
   is_short_of_memory = false;
+  loses_packets = false;
   accepting_fails_until_ns = 0;
   accepts_in_vain = 0;
   dials_in_vain = 0;
+  dials.clear();
 }
 
 int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_bytes) {
@@ -250,6 +252,7 @@ void Network::join(Socket& one, Socket& other) {
 int Network::connect(Socket& socket, const sockaddr* address, socklen_t address_bytes) {
   sockaddr_storage to{};
   std::memcpy(&to, address, address_bytes);
+  ++dials[socket.world.process()];
   const auto found = listeners_.find(key_of(to, address_bytes));
   const bool is_hidden = socket.domain == AF_UNIX && hides_unix_sockets;
   if (found == listeners_.end() || !found->second->is_listening || is_hidden) {

@@ -145,11 +145,15 @@ class Network {
   bool hides_unix_sockets = false;
   /// The kernel takes any part of what is sent, however short that is.
   bool is_short_of_memory = false;
+  /// One in fifty of the network's packets is lost. It comes again after a while, and what follows it waits for it.
+  bool loses_packets = false;
   /// Until then there are no descriptors for connections that arrive; and how often somebody tried to accept one.
   std::int64_t accepting_fails_until_ns = 0;
   std::uint64_t accepts_in_vain = 0;
   /// How often somebody dialled an address where nobody listens.
   std::uint64_t dials_in_vain = 0;
+  /// By process.
+  std::map<int, std::uint64_t> dials;
 
  private:
   std::map<std::string, Socket*> listeners_;

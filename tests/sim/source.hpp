@@ -70,7 +70,7 @@ class Source {
     options.number = number;
     options.delivery = plan.delivery;
     options.slots_per_viewer = plan.slots;
-    options.max_viewers = plan.sends_files ? 1 : 8;
+    options.max_viewers = plan.max_viewers;
     options.allows_pull = plan.pull_interval_ns > 0;
     options.max_frames = plan.has_frame_limit ? plan.frames : 0;
     options.max_duration_ns = plan.has_time_limit ? time_limit_ns : 0;

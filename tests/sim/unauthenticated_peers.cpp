@@ -27,8 +27,8 @@ SocketAddress loopback_address(std::uint16_t port) {
 }  // namespace
 
 UnauthenticatedPeers::UnauthenticatedPeers(World& world, std::uint64_t count, std::uint16_t port,
-                                           std::int64_t within_ns)
-    : world_(world), port_(port) {
+                                           std::int64_t within_ns, bool stay)
+    : world_(world), port_(port), stay_(stay) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto after_ns = static_cast<std::int64_t>(world.below(static_cast<std::uint64_t>(within_ns)));
     threads_.emplace_back([this, after_ns] { visit(after_ns); });
@@ -73,6 +73,11 @@ void UnauthenticatedPeers::visit(std::int64_t after_ns) const {
   const int fd = connected_fd();
   if (fd < 0) {
     return;  // the listener has gone
+  }
+  if (stay_) {
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    ::close(fd);
+    return;
   }
   const std::string opening = says();
   const std::size_t first = world_.below(opening.size() + 1);

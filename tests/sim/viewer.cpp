@@ -30,6 +30,7 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
       stops_(plan.has_stopped_viewers && world.chance(40)),
       is_slow_(plan.has_slow_viewers && world.chance(50)),
       pulls_(plan.pull_interval_ns > 0 && may_pull && world.chance(50)),
+      lacks_memory_(plan.viewers_lack_memory && world.chance(50)),
       wait_mode_(world.chance(50) ? WaitMode::adaptive : WaitMode::block),
       has_event_loop_(world.chance(40)) {
   options_.endpoint = endpoint_of(plan);
@@ -116,7 +117,9 @@ void Viewer::end() {
 Viewer::Next Viewer::watch(Subscriber& subscriber) {
   Session session{.leaves_after = leaves_ ? world_.below(plan_.has_frequent_viewers ? 3 : 20) : UINT64_MAX,
                   .dies_after = dies_ ? world_.below(20) : UINT64_MAX,
-                  .stops_after = stops_ ? world_.below(20) : UINT64_MAX};
+                  .stops_after = stops_ ? world_.below(20) : UINT64_MAX,
+                  .lacks_memory_after = lacks_memory_ ? world_.below(10) : UINT64_MAX};
+  lose_memory(session);
   for (;;) {
     if (const Next next = take_frames(subscriber, session); next != Next::watch) {
       return next;
@@ -124,13 +127,20 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
     const SubscriberStatus status = subscriber.status();
     check_status(status, session);
     check_joined(status, session);
+    check_told(status);
+    if (getenv("DBG"))
+      fprintf(stderr, "process %d state %d: %s\n", process_, int(status.state), status.message.c_str());
     if (status.state == SubscriberState::connected) {
       check_clock(subscriber.clock_offset());
     }
     held_.clear();
     if (status.state == SubscriberState::finished || status.state == SubscriberState::failed) {
       check_end(status, session);
+      check_nothing_follows(subscriber);
       close(subscriber);
+      if (is_told_of_no_place(status)) {
+        total_.sessions -= subscriber.counts().sessions;  // the sender had none
+      }
       check_counts(subscriber.counts(), session);
       // A call that failed may have refused the session for good. A new viewer may be luckier.
       const bool tries_again = plan_.uses_rdma() && status.state == SubscriberState::failed &&
@@ -161,11 +171,19 @@ Viewer::Next Viewer::take_frames(Subscriber& subscriber, Session& session) {
     if (is_slow_) {
       sleep_up_to(20 * ns_per_ms);
     }
+    lose_memory(session);
     if (const Next next = misbehave(subscriber, session); next != Next::watch) {
       return next;
     }
   }
   return Next::watch;
+}
+
+/// Its process gets none for new epochs, once, for up to a second.
+void Viewer::lose_memory(const Session& session) {
+  if (session.received >= session.lacks_memory_after && std::exchange(lacks_memory_, false)) {
+    world_.take_memory(process_, world_.now_ns() + static_cast<std::int64_t>(world_.below(ns_per_s)));
+  }
 }
 
 /// Stops, dies or leaves when its time has come.
@@ -275,7 +293,7 @@ void Viewer::sleep_up_to(std::int64_t limit_ns) {
 
 bool Viewer::is_prompt() const {
   return plan_.is_undisturbed() && !plan_.is_crowded() && !plan_.is_short_of_memory && !plan_.fills_wires() &&
-         !is_slow_ && !has_stopped_ && !has_died_;
+         !plan_.loses_packets && !is_slow_ && !has_stopped_ && !has_died_;
 }
 
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
@@ -402,11 +420,44 @@ void Viewer::check_joined(const SubscriberStatus& status, Session& session) cons
     if (is_prompt() && !plan_.sender_dials) {
       EXPECT_LT(session.joined_ns - begun_ns_, prompt_ns) << "it joined late";
     }
+    // A listener waits for a second before it closes peers that say nothing, to make room.
+    if (plan_.is_undisturbed() && plan_.is_crowded() && !plan_.sender_dials && !plan_.loses_packets && !has_stopped_) {
+      EXPECT_LT(session.joined_ns - begun_ns_, 5 * ns_per_s) << "peers that say nothing keep it out";
+    }
   }
 }
 
+/// After the end that the sender has told, there are no more frames. A viewer that pulls can always read the newest.
+void Viewer::check_nothing_follows(Subscriber& subscriber) {
+  if (pulls_ || subscriber.status().state != SubscriberState::finished ||
+      world_.chance(plan_.is_interrupted ? 0 : 50)) {
+    return;
+  }
+  sleep_up_to(10 * ns_per_ms);
+  EXPECT_FALSE(subscriber.next()) << "a frame came after the end";
+}
+
+/// Nobody closes a connection without a word while the stream goes on: whoever is refused hears why.
+void Viewer::check_told(const SubscriberStatus& status) const {
+  if (!plan_.is_undisturbed() || plan_.is_crowded() || has_stopped_ || source_.stream().is_finished()) {
+    return;
+  }
+  for (const char* const ending : {"closed the connection", "is gone", "hung up", "reset"}) {
+    EXPECT_EQ(status.message.find(ending), std::string::npos) << status.message;
+  }
+}
+
+bool Viewer::is_told_of_no_place(const SubscriberStatus& status) const {
+  return plan_.has_few_places() && status.exit_status == ExitStatus::refused &&
+         status.message.find("viewers already; start it with a larger --viewers") != std::string::npos;
+}
+
 void Viewer::check_end(const SubscriberStatus& status, const Session& session) const {
-  if (!plan_.is_undisturbed()) {
+  if (plan_.viewers_lack_memory && plan_.is_undisturbed_otherwise() && plan_.sender_dials && !is_refused_) {
+    EXPECT_TRUE(status.state == SubscriberState::finished || source_.stream().is_finished())
+        << "a sender stays in a session that failed here: " << status.message;
+  }
+  if (!plan_.is_undisturbed() || is_told_of_no_place(status)) {
     return;
   }
   // After the last frame, a sender that dials has no session for a viewer that comes, and one that listens does not

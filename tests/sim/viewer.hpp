@@ -45,6 +45,7 @@ class Viewer {
     std::uint64_t leaves_after = UINT64_MAX;
     std::uint64_t dies_after = UINT64_MAX;
     std::uint64_t stops_after = UINT64_MAX;
+    std::uint64_t lacks_memory_after = UINT64_MAX;
     std::uint64_t number = 0;
     std::uint64_t received = 0;
     std::uint64_t bytes = 0;
@@ -68,6 +69,7 @@ class Viewer {
   [[nodiscard]] bool keeps_stream_going() const;
   Next watch(Subscriber& subscriber);
   Next take_frames(Subscriber& subscriber, Session& session);
+  void lose_memory(const Session& session);
   Next misbehave(Subscriber& subscriber, const Session& session);
   [[nodiscard]] bool waits_in_vain(const SubscriberStatus& status, const Session& session) const;
   void ask_cadence(Subscriber& subscriber, Session& session);
@@ -89,6 +91,9 @@ class Viewer {
   void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;
   void check_joined(const SubscriberStatus& status, Session& session) const;
+  void check_nothing_follows(Subscriber& subscriber);
+  void check_told(const SubscriberStatus& status) const;
+  [[nodiscard]] bool is_told_of_no_place(const SubscriberStatus& status) const;
   void check_end(const SubscriberStatus& status, const Session& session) const;
   void check_counts(const SubscriberCounts& counts, const Session& session) const;
 
@@ -104,6 +109,7 @@ class Viewer {
   bool stops_;
   const bool is_slow_;
   const bool pulls_;
+  bool lacks_memory_;  // some time, and has not yet
   const WaitMode wait_mode_;
   const bool has_event_loop_;  // it sleeps on the subscriber's descriptor
   std::atomic<bool> has_no_sender_ = false;

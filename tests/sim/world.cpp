@@ -148,6 +148,11 @@ void World::continue_process(int process) {
   stopped_until_ns_.erase(process);
 }
 
+bool World::has_memory() const {
+  const auto found = no_memory_until_ns_.find(process());
+  return found == no_memory_until_ns_.end() || found->second <= now_ns_;
+}
+
 bool World::can_run(const Thread& thread) const {
   const auto stopped = stopped_until_ns_.find(thread.process);
   return (stopped == stopped_until_ns_.end() || stopped->second <= now_ns_) && thread.can_run(now_ns_);

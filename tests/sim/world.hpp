@@ -63,6 +63,11 @@ class World {
   void stop_process(int process, std::int64_t until_ns);
   void continue_process(int process);
 
+  /// Until then the process gets no memory for new blocks.
+  void take_memory(int process, std::int64_t until_ns) { no_memory_until_ns_[process] = until_ns; }
+  /// Whether the calling thread's process gets memory.
+  [[nodiscard]] bool has_memory() const;
+
   /// From now on, waits for descriptors and condition variables that have a deadline of at least 20 ms take an hour
   /// longer. What wakes by itself is as before, and what only a timer would have woken never ends. Sleep is as before.
   void stretch_timeouts(bool stretches) noexcept { stretches_timeouts_ = stretches; }
@@ -110,7 +115,8 @@ class World {
   std::uint64_t digest_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::int64_t, bool> events_ns_;
-  std::map<int, std::int64_t> stopped_until_ns_;  // by process
+  std::map<int, std::int64_t> stopped_until_ns_;    // by process
+  std::map<int, std::int64_t> no_memory_until_ns_;  // by process
   std::multimap<std::int64_t, std::function<void()>> calls_;
   std::map<const pthread_mutex_t*, Thread*> owners_;
   std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;

@@ -273,6 +273,34 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   EXPECT_GT(said, 1);
 }
 
+/// Plays a sender that has no place: it says so before its answer on the data connection comes.
+void refuse_early(Listener& listener) {
+  const AuthenticatedChannel viewer = authenticate_listener(accept(listener), {.key = {}, .insecure = true});
+  viewer.channel->send(to_json(OfferMessage{.session = to_hex(random_session_id()),
+                                            .streams = {{"test", 0, Delivery::latest, "", false}},
+                                            .links = {LinkKind::tcp}}));
+  read_choose(viewer.channel->receive(monotonic_ns() + timeout_ns));
+  viewer.channel->send(to_json(ConnectMessage{.token = Token::random().hex()}));
+  const AcceptedSocket data = accept(listener);
+  EXPECT_THROW(refuse(*viewer.channel, "the sender has its 8 viewers already"), Error);
+}
+
+TEST_F(SessionBounds, AViewerHearsWhyItIsRefusedThoughItsDataConnectionDoesNotStand) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const HostPort to{.host = "127.0.0.1", .port = listener.port()};
+  std::thread sender([&] { refuse_early(listener); });
+  try {
+    const ViewerSession session(
+        authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, over_tcp());
+    ADD_FAILURE() << "it was not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::refused);
+    EXPECT_NE(std::string(error.what()).find("its 8 viewers already"), std::string::npos) << error.what();
+  }
+  sender.join();
+}
+
 /// An older sender would not refuse it itself.
 TEST_F(SessionBounds, AViewerThatWantsItsDataEncryptedAsksForAKeyItself) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});

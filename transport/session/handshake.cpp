@@ -1,11 +1,14 @@
 #include "transport/session/handshake.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/wait.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/messages.hpp"
 
@@ -41,6 +44,21 @@ nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns
     throw Error::lost_peer(channel.peer() + " answered, but did not finish the handshake in time");
   }
   return std::move(*message);
+}
+
+void throw_if_told_why(MessageChannel& channel) {
+  try {
+    if (wait_for(channel.fd(), POLLRDHUP, 0)) {
+      channel.receive_arrived([](const nlohmann::json& message) {
+        throw_if_refused(message);
+        return true;
+      });
+    }
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::refused) {
+      throw;
+    }
+  }
 }
 
 void refuse(MessageChannel& channel, const std::string& message) {

@@ -21,6 +21,10 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
 /// already buffered.
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns);
 
+/// For a step that failed on another connection. If the peer has ended this one and said why, throws that as Error
+/// (refused).
+void throw_if_told_why(MessageChannel& channel);
+
 /// Sends `message` to the peer and throws it as Error (refused).
 [[noreturn]] void refuse(MessageChannel& channel, const std::string& message);
 

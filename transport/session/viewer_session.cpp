@@ -261,11 +261,16 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(await_connect(), choice.link);
-  LinkConnection link_connection =
-      data_connector.acceptor != nullptr
-          ? await_sender(data_connector, connection, *token, parameters)
-          : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
-  link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
+  try {
+    LinkConnection link_connection =
+        data_connector.acceptor != nullptr
+            ? await_sender(data_connector, connection, *token, parameters)
+            : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
+    link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
+  } catch (const Error&) {
+    throw_if_told_why(channel);
+    throw;
+  }
   link_->set_stop_check(std::move(parameters.stop_check));
   link_->set_takes_slices(takes_slices_);
   const auto stream = std::ranges::find(offer.streams, choice.stream, &OfferedStream::number);
