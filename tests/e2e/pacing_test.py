@@ -1,10 +1,13 @@
 """When the viewer shows frames: by refreshes, by presentation times, as the sender is told, after a stall."""
 import csv
+import math
+import re
 import signal
 import statistics
 import time
 
 import harness
+import slow_way
 from windows import OnADisplay
 
 PATTERN = ("pattern:stamped", "--size", "320x180", "--fps", "60")
@@ -55,6 +58,24 @@ class Pacing(OnADisplay):
                 self.assertGreater(stats["pacing_delay_ms"], 0)
                 self.assertEqual(stats["frames_received"], 90)
                 self.assertRegex(viewer.text, r"pacing   chosen [\d.]+ ms after the quickest arrival")
+
+    def test_a_ring_that_is_too_small_is_told_once(self):
+        """Frames of 60 a second that come up to 30 ms late need to wait for more than the one that 3 slots allow."""
+        sender = self.send_on(*PATTERN, "--transport", "tcp", "--insecure")
+        way = slow_way.SlowWay(sender.port, 0, 0.03)
+        self.addCleanup(way.close)
+        viewer = self.view(way.address, "--paced", "--refresh", "60", "--transport", "tcp", "--insecure",
+                           terminal=True)
+        found = viewer.wait_line(r"frames need to wait ([\d.]+) ms to be shown evenly, and --slots 3 of the sender "
+                                 r"allows 16\.7 ms; start it with --slots (\d)")
+        # The time is rounded.
+        needed = [math.ceil((float(found.group(1)) + off) / PERIOD_MS) + 2 for off in (-0.06, 0.06)]
+        self.assertIn(int(found.group(2)), [min(slots, 9) for slots in needed])
+        shown = int(re.findall(r"shown (\d+)", viewer.text)[-1])
+        harness.wait_until(lambda: int(re.findall(r"shown (\d+)", viewer.text)[-1]) > shown + 300, "more frames")
+        viewer.interrupt()
+        self.shown(viewer)
+        self.assertEqual(viewer.text.count("frames need to wait"), 1)
 
     def test_paced_and_every_frame(self):
         sender = self.send_on(*PATTERN, "--delivery", "every")
