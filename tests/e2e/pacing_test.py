@@ -18,7 +18,8 @@ class Pacing(OnADisplay):
     def times(self, file) -> list[dict]:
         """The lines of --frame-times: each frame's stages follow one another, and no frame comes twice."""
         with file.open(newline="") as lines:
-            frames = [{name: int(value) for name, value in line.items()} for line in csv.DictReader(lines)]
+            frames = [{name: int(value) if value else None for name, value in line.items()}
+                      for line in csv.DictReader(lines)]
         stages = ("begun_ns", "completed_ns", "offered_ns", "received_ns", "selected_ns", "uploaded_ns", "shown_ns")
         for frame in frames:
             at = [frame[stage] for stage in stages if frame[stage] != 0]
@@ -47,6 +48,18 @@ class Pacing(OnADisplay):
             refreshes = (other - one) / 20e6
             self.assertGreaterEqual(round(refreshes), 1)
             self.assertAlmostEqual(refreshes, round(refreshes), 3)
+        # The file names it.
+        self.assertEqual([frame["refresh_ns"] for frame in frames], at)
+        for one, other in zip(frames, frames[1:]):
+            self.assertEqual(other["refresh"] - one["refresh"], round((other["shown_ns"] - one["shown_ns"]) / 20e6))
+        self.assertGreater(frames[0]["refresh"], 0)
+
+    def test_without_refreshes_no_frame_has_one(self):
+        sender = self.send_on(*PATTERN)
+        file = self.file("times.csv")
+        self.shown(self.view(sender.address, "--frames", "20", "--frame-times", file))
+        self.assertIn(",shown_ns,refresh,refresh_ns\n", file.read_text())
+        self.assertEqual({(frame["refresh"], frame["refresh_ns"]) for frame in self.times(file)}, {(None, None)})
 
     def test_paced_by_presentation_times(self):
         sender = self.send_on(*PATTERN)
