@@ -83,7 +83,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--delivery", raw.delivery,
                  "latest: slow viewers skip frames; every: the source waits for the slowest viewer (default latest)")
       ->type_name("latest|every");
-  app.add_option("--slots", raw.slots, "frames that one viewer may hold (default 3)")->type_name("N");
+  app.add_option("--slots", raw.slots,
+                 "frames that one viewer may hold; view --paced and --sync may need more (default 3)")
+      ->type_name("N");
   app.add_option("--slices", raw.slices,
                  "slices of a frame from gl:, pattern or standard input; each is on its way while the next is made "
                  "(default auto: one for every 4 MiB)")

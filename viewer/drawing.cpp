@@ -132,6 +132,7 @@ std::int64_t Drawing::due_ns() {
 
 void Drawing::release() {
   finish_recordings();
+  follow_seen_pictures();
   for (const auto& stream : streams_) {
     stream->layer().forget_memory();
   }
@@ -428,8 +429,16 @@ std::int64_t Drawing::step_ns() const noexcept {
 /// Returns nothing if the GPU is lost: the drawing will never be visible.
 std::optional<Surface::Presented> Drawing::present() {
   const std::optional<Surface::Presented> presented = surface_.present();
+  follow_seen_pictures();
   gpu_loss_ = find_gl_loss();
   return gpu_loss_ ? std::nullopt : presented;
+}
+
+/// Some time later the window system may say when a picture was seen.
+void Drawing::follow_seen_pictures() {
+  while (const auto seen = surface_.take_refresh()) {
+    frame_times_.picture_seen(*seen);
+  }
 }
 
 void Drawing::fail_without_gpu() {

@@ -111,6 +111,7 @@ class Drawing {
   void finish_recordings();
   // ----
   std::optional<Surface::Presented> present();
+  void follow_seen_pictures();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
   [[nodiscard]] bool follows_refreshes() const noexcept;
   [[nodiscard]] bool awaits_choice(std::int64_t now_ns);

@@ -18,6 +18,9 @@ bool are_of_one_frame(const ReceivedFrame& a, const ReceivedFrame& b) noexcept {
          a.header().sequence == b.header().sequence && a.header().slot == b.header().slot;
 }
 
+/// All but one may wait, of which there is a limit.
+constexpr auto most_useful_slots = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting + 1);
+
 /// A frame that is so late waits for a drawing thread that is blocked.
 constexpr std::int64_t overdue_ns = 100 * ns_per_ms;
 
@@ -220,10 +223,11 @@ std::int64_t FrameQueue::supersede_overdue(std::int64_t now_ns) {
 }
 
 void FrameQueue::set_ring(std::uint32_t slots, std::int64_t period_ns) noexcept {
-  constexpr auto most = static_cast<std::uint32_t>(FrameSelector<ReceivedFrame>::most_waiting);
   const std::scoped_lock lock(mutex_);
-  selector_.set_most_waiting(std::clamp(slots, 2U, most + 1) - 1);
-  playout_.limit_delay(saturating_multiply(std::clamp(slots, 3U, most) - 2, period_ns));
+  ring_slots_ = slots;
+  period_ns_ = period_ns;
+  selector_.set_most_waiting(std::clamp(slots, 2U, most_useful_slots) - 1);
+  playout_.limit_delay(longest_wait_ns(slots, most_useful_slots, period_ns));
 }
 
 void FrameQueue::close() {
@@ -365,6 +369,12 @@ void FrameQueue::take_slices(std::vector<ReceivedFrame>& slices) {
 std::optional<Pacing> FrameQueue::pacing() const noexcept {
   const std::scoped_lock lock(mutex_);
   return is_paced(selector_.rule()) ? std::optional(playout_.pacing()) : std::nullopt;
+}
+
+std::optional<RingShortage> FrameQueue::ring_shortage() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  const std::optional<std::int64_t> wanted_ns = is_paced(selector_.rule()) ? playout_.denied_delay_ns() : std::nullopt;
+  return wanted_ns ? find_ring_shortage(ring_slots_, most_useful_slots, period_ns_, *wanted_ns) : std::nullopt;
 }
 
 bool FrameQueue::is_done() const noexcept {

@@ -15,6 +15,7 @@
 #include "transport/session/subscriber.hpp"
 #include "viewer/frame_selector.hpp"
 #include "viewer/playout_schedule.hpp"
+#include "viewer/ring_shortage.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/sync_group.hpp"
 
@@ -117,6 +118,8 @@ class FrameQueue {
 
   /// What the schedule has measured; nothing if the rule is not a paced one.
   [[nodiscard]] std::optional<Pacing> pacing() const noexcept;
+  /// That the ring has too few slots for the delay that frames need, once enough were measured.
+  [[nodiscard]] std::optional<RingShortage> ring_shortage() const noexcept;
 
   /// No frame waits, none is with the drawing thread, and none will come.
   [[nodiscard]] bool is_done() const noexcept;
@@ -142,7 +145,9 @@ class FrameQueue {
   PlayoutSchedule playout_;
   std::optional<SyncGroup::Member> sync_;
   std::int64_t clock_offset_ns_ = 0;
-  FrameSelection rule_;  // without tags
+  std::uint32_t ring_slots_ = 0;
+  std::int64_t period_ns_ = 0;  // from frame to frame
+  FrameSelection rule_;         // without tags
   std::optional<std::uint64_t> chosen_tag_;
   std::pair<std::uint64_t, std::uint32_t> paced_epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;                      // of one frame

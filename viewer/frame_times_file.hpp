@@ -16,7 +16,7 @@ namespace framewire {
 /// delay pictures. Any thread.
 class FrameTimesFile {
  public:
-  /// An hour at 60 frames per second; about 20 MB.
+  /// An hour at 60 frames per second; about 27 MB.
   static constexpr std::size_t most_frames = 216'000;
 
   /// `file` empty: keeps nothing.
@@ -25,7 +25,11 @@ class FrameTimesFile {
   /// `stream` is the number of the stream, from 0. `clock_offset_ns` is its sender's clock minus ours.
   void frame_shown(std::size_t stream, const FrameHeader& header, const ShownTimes& here, std::int64_t clock_offset_ns);
 
+  /// The picture of earlier frames was seen at that refresh, which was not known then.
+  void picture_seen(const PictureRefresh& seen) noexcept;
+
   /// Writes a line of names, and one of times for each frame: this machine's CLOCK_MONOTONIC in ns, 0 where not known.
+  /// Of the refresh nothing is written where it is not known.
   /// Returns how many older frames are not among them. Throws Error, also if the file is a named pipe that nobody
   /// reads.
   std::uint64_t write() const;

@@ -41,7 +41,8 @@ std::optional<Refresh> Headless::next_refresh(std::int64_t now_ns) noexcept {
   }
   const double period_ns = 1e9 / *refresh_hz_;
   const double count = std::floor(static_cast<double>(now_ns - started_ns_) / period_ns) + 1;
-  return Refresh{started_ns_ + std::llround(count * period_ns), std::llround(period_ns)};
+  return Refresh{started_ns_ + std::llround(count * period_ns), std::llround(period_ns),
+                 static_cast<std::uint64_t>(std::llround(count))};
 }
 
 std::optional<Surface::Presented> Headless::present() noexcept {
@@ -52,10 +53,12 @@ std::optional<Surface::Presented> Headless::present() noexcept {
   const std::int64_t drawn_ns = monotonic_ns();
   const std::optional<Refresh> refresh = next_refresh(drawn_ns);
   if (!refresh) {
-    return Presented{drawn_ns, drawn_ns};
+    return Presented{.drawn_ns = drawn_ns, .shown_ns = drawn_ns};
   }
   wait_until({}, refresh->next_ns);
-  return Presented{drawn_ns, refresh->next_ns};
+  return Presented{.drawn_ns = drawn_ns,
+                   .shown_ns = refresh->next_ns,
+                   .refresh = SeenRefresh{.at_ns = refresh->next_ns, .number = refresh->number}};
 }
 
 Image Headless::capture(const std::function<void(Size)>& /*draw*/) {

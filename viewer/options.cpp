@@ -188,8 +188,8 @@ void describe_drawing(CLI::App& app, RawOptions& raw) {
       ->type_name("fast|good|auto");
   const auto paced = app.add_flag(
       "--paced", raw.is_paced,
-      "show frames evenly, by their presentation time, delayed by as much as their arrivals vary (default: the "
-      "newest at each refresh of the screen)");
+      "show frames evenly, by their presentation time, delayed by as much as their arrivals vary and the sender's "
+      "--slots allow (default: the newest at each refresh of the screen)");
   const auto low_latency =
       app.add_flag("--low-latency", raw.is_low_latency,
                    "show each frame at once, without waiting for the screen's refresh; the picture may tear")

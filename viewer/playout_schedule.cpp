@@ -22,6 +22,10 @@ constexpr std::size_t fall_after_frames = 256;
 /// Jitter must fall by so much before the delay does.
 constexpr std::int64_t least_fall_ns = ns_per_ms;
 constexpr std::int64_t recovery_ns = 500 * ns_per_ms;
+/// Before so many frames nothing is said of a limit that is too short: the first ones of a stream come as they can.
+constexpr std::size_t telling_frames = 256;
+/// So many late frames beside the one of a thousand may have causes of their own.
+constexpr std::size_t few_frames = 3;
 
 }  // namespace
 
@@ -30,6 +34,8 @@ void PlayoutSchedule::restart() noexcept {
   measured_ = 0;
   next_ = 0;
   unevaluated_ = 0;
+  comes_too_late_ = false;
+  hurried_ = 0;
 }
 
 void PlayoutSchedule::begin_at(std::int64_t offset_ns) noexcept {
@@ -38,13 +44,14 @@ void PlayoutSchedule::begin_at(std::int64_t offset_ns) noexcept {
   measured_ = 0;
   next_ = 0;
   unevaluated_ = 0;
+  comes_too_late_ = false;
 }
 
 void PlayoutSchedule::frame_arrived(std::int64_t pts_ns, std::int64_t received_ns) noexcept {
   const std::int64_t offset_ns = saturating_subtract(received_ns, pts_ns);
   if (!base_ns_ || saturating_subtract(*base_ns_, offset_ns) > quicker_way_ns) {
     begin_at(offset_ns);
-  } else if (saturating_subtract(offset_ns, *base_ns_) > delay_ns() + stall_ns) {
+  } else if (saturating_subtract(offset_ns, *base_ns_) > jitter_ns_ + guard_ns + stall_ns) {
     begin_at(offset_ns);
     recovering_until_ns_ = saturating_add(received_ns, recovery_ns);
   }
@@ -74,6 +81,27 @@ void PlayoutSchedule::measure(std::int64_t offset_ns) noexcept {
   if (jitter_ns > jitter_ns_ || (measured_ >= fall_after_frames && jitter_ns + least_fall_ns < jitter_ns_)) {
     jitter_ns_ = jitter_ns;
   }
+  find_late(std::span(offsets_ns_).first(measured_), quick_ns);
+}
+
+void PlayoutSchedule::find_late(std::span<const std::int64_t> offsets_ns, std::int64_t quick_ns) noexcept {
+  const auto late = std::ranges::count_if(
+      offsets_ns, [&](std::int64_t offset_ns) { return offset_ns - quick_ns > longest_delay_ns_; });
+  comes_too_late_ = measured_ >= telling_frames && static_cast<std::size_t>(late) > few_frames + measured_ / 1000;
+}
+
+void PlayoutSchedule::wait_for(std::int64_t common_need_ns) noexcept {
+  common_need_ns_ = common_need_ns;
+  const bool is_hurried = base_ns_ && saturating_subtract(common_need_ns, *base_ns_) > longest_delay_ns_;
+  hurried_ = is_hurried ? hurried_ + 1 : 0;
+}
+
+std::optional<std::int64_t> PlayoutSchedule::denied_delay_ns() const noexcept {
+  std::int64_t wanted_ns = comes_too_late_ ? jitter_ns_ + guard_ns : 0;
+  if (hurried_ >= telling_frames) {
+    wanted_ns = std::max(wanted_ns, saturating_subtract(*common_need_ns_, base_ns_.value_or(*common_need_ns_)));
+  }
+  return wanted_ns > longest_delay_ns_ ? std::optional(wanted_ns) : std::nullopt;
 }
 
 void PlayoutSchedule::follow_drift(std::int64_t received_ns) noexcept {

@@ -54,7 +54,7 @@ class PlayoutSchedule {
     return base_ns_ ? std::optional(saturating_add(*base_ns_, delay_ns())) : std::nullopt;
   }
   /// The same as several streams need it that are shown together. This one waits for them, as long as the ring allows.
-  void wait_for(std::int64_t common_need_ns) noexcept { common_need_ns_ = common_need_ns; }
+  void wait_for(std::int64_t common_need_ns) noexcept;
   /// Whether a frame came too late for what wait_for() said, or could not wait long enough.
   [[nodiscard]] bool misses(std::int64_t pts_ns, std::int64_t received_ns) const noexcept;
 
@@ -65,6 +65,10 @@ class PlayoutSchedule {
   /// them is to be shown now, those before it never. A frame has reached it, too, if a later one has.
   [[nodiscard]] static std::size_t count_due(std::span<const std::int64_t> due_ns, std::int64_t now_ns) noexcept;
 
+  /// How long frames should wait, if limit_delay() does not let them: so that they are shown evenly, or because of
+  /// wait_for(). Nothing if they may, or before enough frames were measured to tell.
+  [[nodiscard]] std::optional<std::int64_t> denied_delay_ns() const noexcept;
+
   [[nodiscard]] std::int64_t jitter_ns() const noexcept { return jitter_ns_; }
   [[nodiscard]] std::int64_t delay_ns() const noexcept { return std::min(jitter_ns_ + guard_ns, longest_delay_ns_); }
   [[nodiscard]] Pacing pacing() const noexcept { return {.jitter_ns = jitter_ns_, .delay_ns = wait_ns()}; }
@@ -74,6 +78,7 @@ class PlayoutSchedule {
   [[nodiscard]] std::int64_t wait_ns() const noexcept;
   void follow_drift(std::int64_t received_ns) noexcept;
   void measure(std::int64_t offset_ns) noexcept;
+  void find_late(std::span<const std::int64_t> offsets_ns, std::int64_t quick_ns) noexcept;
   void begin_at(std::int64_t offset_ns) noexcept;
 
   /// Arrival minus presentation time of the quickest frames; empty before the first frame.
@@ -88,6 +93,8 @@ class PlayoutSchedule {
   std::size_t next_ = 0;
   std::size_t unevaluated_ = 0;       // since jitter and drift were last computed
   std::int64_t drift_target_ns_ = 0;  // base_ns_ moves there
+  bool comes_too_late_ = false;       // more than a few of the measured frames came later than the limit allows
+  std::size_t hurried_ = 0;           // so many frames in turn could not wait for what wait_for() said
 };
 
 }  // namespace framewire

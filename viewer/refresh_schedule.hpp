@@ -16,6 +16,7 @@ namespace framewire {
 struct Refresh {
   std::int64_t next_ns = 0;
   std::int64_t period_ns = 0;
+  std::uint64_t number = 0;  // of that one, by the screen's own count
 };
 
 /// Predicts refreshes from those that were observed: a time, and a count that rises by 1 with each. Fits a line through
@@ -52,7 +53,8 @@ class RefreshModel {
     const double passed_ns = static_cast<double>(now_ns - newest().at_ns) - phase_ns_;
     const double count = std::floor(passed_ns / period_ns_) + 1;
     const std::int64_t next_ns = newest().at_ns + std::llround(phase_ns_ + count * period_ns_);
-    return Refresh{std::max(next_ns, now_ns + 1), std::llround(period_ns_)};
+    return Refresh{std::max(next_ns, now_ns + 1), std::llround(period_ns_),
+                   newest().count + static_cast<std::uint64_t>(std::llround(count))};
   }
 
  private:

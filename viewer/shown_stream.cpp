@@ -126,6 +126,8 @@ StageTimes ShownStream::shown(const Surface::Presented& presented) {
   layer_.release_finished();
   times_.drawn_ns = presented.drawn_ns;
   times_.shown_ns = presented.shown_ns;
+  times_.refresh = presented.refresh;
+  times_.picture = presented.picture;
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   const FrameHeader header = *std::exchange(header_, std::nullopt);
   const bool is_out_of_step = stream_->queue().is_out_of_step();

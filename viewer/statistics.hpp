@@ -10,6 +10,7 @@
 #include "base/histogram.hpp"
 #include "frame/frame_header.hpp"
 #include "viewer/recent_meter.hpp"
+#include "viewer/seen_refresh.hpp"
 
 namespace framewire {
 
@@ -32,6 +33,8 @@ struct ShownTimes {
   std::int64_t uploaded_ns = 0;
   std::int64_t drawn_ns = 0;  // ready to be presented
   std::int64_t shown_ns = 0;
+  std::optional<SeenRefresh> refresh{};  // with which it was seen; nothing: not known
+  std::uint64_t picture = 0;             // in which it was shown (Surface::Presented)
 };
 
 /// How long each stage of a frame took, ns, in the order of LatencyStage; nothing: not known.

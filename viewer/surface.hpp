@@ -12,6 +12,7 @@
 #include "input/events.hpp"
 #include "viewer/input.hpp"
 #include "viewer/refresh_schedule.hpp"
+#include "viewer/seen_refresh.hpp"
 
 namespace framewire {
 
@@ -86,15 +87,20 @@ class Surface {
   /// Whether what was drawn and presented is still there after the next begin().
   [[nodiscard]] virtual bool keeps_content() const noexcept { return false; }
 
-  /// When a picture was ready to be presented, and when that was done (monotonic, ns).
+  /// When a picture was ready to be presented, and when that was done (monotonic, ns), and what is known of the screen.
   struct Presented {
     std::int64_t drawn_ns = 0;
     std::int64_t shown_ns = 0;
+    std::optional<SeenRefresh> refresh{};  // with which it is seen, as far as that is known
+    std::uint64_t picture = 0;             // its number: take_refresh() may know more later; 0: it will not
   };
   /// Presents the drawing since begin(). Waits, with a deadline, until the GPU has finished, so that at most one
   /// picture is queued; but a window system may block the call in between, for ever. Returns nothing if the GPU is
   /// lost.
   virtual std::optional<Presented> present() noexcept = 0;
+
+  /// With which refresh an earlier picture was seen, once that is known, each once. Nothing: no more are known now.
+  virtual std::optional<PictureRefresh> take_refresh() noexcept { return std::nullopt; }
 
   /// Captures the surface's content. Calls `draw` if the content must be redrawn for that, in this size. Throws Error.
   virtual Image capture(const std::function<void(Size size)>& draw) = 0;

@@ -112,6 +112,7 @@ bool ViewedStream::take_frame() {
                    skips_nothing ? Recorder::WhenFull::wait : Recorder::WhenFull::leave_out);
   queue_.set_clock_offset(clock_offset().offset_ns);  // compared again now and then
   queue_.push(std::move(*frame));
+  say_ring_shortage();
   looks_at_full_queue_ = 0;
   if (has_all_frames()) {
     queue_.close();
@@ -219,6 +220,17 @@ void ViewedStream::say_format_warnings(const StreamFormat& format) {
       said_format_warnings_.push_back(warning);
       log_.warning(warning);
     }
+  }
+}
+
+/// Once: it comes and goes with the jitter, and the user can change it only by starting the sender again.
+void ViewedStream::say_ring_shortage() {
+  if (has_said_ring_shortage_) {
+    return;
+  }
+  if (const std::optional<RingShortage> shortage = queue_.ring_shortage()) {
+    has_said_ring_shortage_ = true;
+    log_.warning(describe(*shortage, options_.is_synchronised));
   }
 }
 

@@ -128,6 +128,7 @@ class ViewedStream {
   void follow_epoch(const ReceivedFrame& frame);
   void say_status(const SubscriberStatus& before, const SubscriberStatus& now);
   void say_format_warnings(const StreamFormat& format);
+  void say_ring_shortage();
   void confirm_late(std::int64_t now_ns) noexcept;
 
   const ViewerOptions& options_;
@@ -149,8 +150,9 @@ class ViewedStream {
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<std::string> said_format_warnings_;    // format_warnings() already printed
-  std::uint32_t looks_at_full_queue_ = 0;            // since the newest frame was pushed
-  std::int64_t epoch_begun_ns_ = 0;                  // when the newest epoch was announced
+  bool has_said_ring_shortage_ = false;
+  std::uint32_t looks_at_full_queue_ = 0;  // since the newest frame was pushed
+  std::int64_t epoch_begun_ns_ = 0;        // when the newest epoch was announced
 
   std::atomic<std::uint64_t> facts_version_ = 1;
   std::mutex closing_;

@@ -404,8 +404,8 @@ void Window::attach() {
     throw Error::failed("the window's OpenGL context cannot be used by the drawing thread (" + glfw_error() + ")");
   }
   glfwSwapInterval(wants_vsync_ ? 1 : 0);
-  // A software renderer copies pictures to the X server, which shows them at once.
-  is_synchronised_ = wants_vsync_ && !is_software_renderer();
+  is_copied_ = is_software_renderer();
+  is_synchronised_ = wants_vsync_ && !is_copied_;
 }
 
 void Window::detach() noexcept {
@@ -427,6 +427,7 @@ std::optional<Refresh> Window::next_refresh(std::int64_t now_ns) noexcept {
 std::optional<Surface::Presented> Window::present() noexcept {
   const GpuWait drawn = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
   const std::int64_t drawn_ns = monotonic_ns();
+  const std::uint64_t picture = refreshes_ ? refreshes_->swapped() : 0;
   glfwSwapBuffers(window_);
   wake();
   const GpuWait shown = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
@@ -439,7 +440,12 @@ std::optional<Surface::Presented> Window::present() noexcept {
   if (drawn == GpuWait::failed || shown == GpuWait::failed) {
     return std::nullopt;
   }
-  return Presented{drawn_ns, monotonic_ns()};
+  const std::int64_t shown_ns = monotonic_ns();
+  const bool is_seen_next = refreshes_ && awaits_server_ && is_copied_;
+  return Presented{.drawn_ns = drawn_ns,
+                   .shown_ns = shown_ns,
+                   .refresh = is_seen_next ? refreshes_->first_after(shown_ns) : std::nullopt,
+                   .picture = picture};
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.

@@ -52,6 +52,9 @@ class Window final : public Surface {
   std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override;
   [[nodiscard]] bool is_synchronised() const noexcept override { return is_synchronised_; }
   std::optional<Presented> present() noexcept override;
+  std::optional<PictureRefresh> take_refresh() noexcept override {
+    return refreshes_ && !is_copied_ ? refreshes_->take_seen() : std::nullopt;
+  }
   Image capture(const std::function<void(Size)>& draw) override;
   void set_pointer(PointerShape shape) noexcept override;
   void listen_to_input(const InputListener& listener) override;
@@ -119,6 +122,7 @@ class Window final : public Surface {
   const bool wants_vsync_;
   const bool awaits_server_;
   bool is_synchronised_ = false;
+  bool is_copied_ = false;               // a software renderer copies pictures to the server, which has them at once
   std::unique_ptr<XPresent> refreshes_;  // null: unknown
   // For the drawing thread, which may not ask GLFW for them.
   std::atomic<std::uint64_t> size_ = 0;  // the width above the height

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/saturating.hpp"
+
 namespace framewire {
 
 namespace {
@@ -96,16 +98,29 @@ void XPresent::take_events(std::int64_t now_ns) noexcept {
   Connection& connection = *connection_;
   while (const XcbPointer<xcb_generic_event_t> event{xcb_poll_for_special_event(connection.xcb, connection.events)}) {
     const auto& complete = *reinterpret_cast<const xcb_present_complete_notify_event_t*>(event.get());
-    if (complete.kind != XCB_PRESENT_COMPLETE_KIND_NOTIFY_MSC) {
-      continue;  // of a swap by the driver
+    const std::int64_t refresh_ns = saturating_multiply(static_cast<std::int64_t>(complete.ust), ns_per_us);
+    if (complete.kind != XCB_PRESENT_COMPLETE_KIND_NOTIFY_MSC) {  // of a swap by the driver
+      if (complete.mode != XCB_PRESENT_COMPLETE_MODE_SKIP) {
+        swaps_.completed(complete.serial, {.at_ns = refresh_ns, .number = complete.msc}, now_ns);
+      }
+      continue;
     }
     connection.asked_ns = 0;
     connection.newest_count = complete.msc;
-    const std::int64_t refresh_ns = static_cast<std::int64_t>(complete.ust) * ns_per_us;
     if (refresh_ns <= now_ns && now_ns - refresh_ns < longest_ago_ns) {
       model_.observe(refresh_ns, complete.msc);
     }
   }
+}
+
+std::optional<PictureRefresh> XPresent::take_seen() noexcept {
+  take_events(monotonic_ns());
+  return swaps_.take();
+}
+
+std::optional<SeenRefresh> XPresent::first_after(std::int64_t shown_ns) noexcept {
+  const std::optional<Refresh> refresh = next_after(shown_ns);
+  return refresh ? std::optional(SeenRefresh{.at_ns = refresh->next_ns, .number = refresh->number}) : std::nullopt;
 }
 
 std::optional<Refresh> XPresent::next_after(std::int64_t now_ns) noexcept {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "viewer/refresh_schedule.hpp"
+#include "viewer/swap_refreshes.hpp"
 
 struct GLFWwindow;
 
@@ -31,6 +32,13 @@ class XPresent {
   /// more requests at once than it takes in turn. For measurements; may wait for ever.
   void await_answer() noexcept;
 
+  /// The window's next picture is about to be given to the driver. Returns its number.
+  std::uint64_t swapped() noexcept { return swaps_.swapped(); }
+  /// With which refresh a picture was seen: of drivers whose swaps go through Present, once the server has said so.
+  std::optional<PictureRefresh> take_seen() noexcept;
+  /// With which refresh a picture is seen that the server has since `shown_ns`, as next_after() predicts it.
+  std::optional<SeenRefresh> first_after(std::int64_t shown_ns) noexcept;
+
   /// Reads what the server has said. Call it after each swap: the server also tells of those, and events that nobody
   /// reads would pile up.
   void take_events(std::int64_t now_ns) noexcept;
@@ -41,6 +49,7 @@ class XPresent {
 
   std::unique_ptr<Connection> connection_;
   RefreshModel model_;
+  SwapRefreshes swaps_;
 };
 
 }  // namespace framewire

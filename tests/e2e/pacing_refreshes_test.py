@@ -1,8 +1,8 @@
 """--paced, by the refreshes that the X server counts: a stream whose rate is not the screen's is shown in the rhythm of
 its presentation times, although its frames arrive unevenly.
 
---frame-times has no number of a refresh. Here they follow from when the frames were chosen, and from what X Present
-tells a connection of the test's own.
+Which refresh a frame was chosen for follows here from when that was, and from what X Present tells a connection of the
+test's own. The refreshes that --frame-times names are compared with those.
 """
 import csv
 import ctypes
@@ -116,11 +116,22 @@ class Paced(OnADisplay):
         sender.interrupt()
         self.ends(sender)
         with times.open(newline="") as lines:
-            frames = [{name: int(value) for name, value in line.items()} for line in csv.DictReader(lines)]
+            frames = [{name: int(value or 0) for name, value in line.items()} for line in csv.DictReader(lines)]
         self.check_skips(self.stats(viewer), frames)
         refreshes = counter.clock()
         self.assertAlmostEqual(1e9 / refreshes.period_ns, 60, delta=0.6)
+        self.check_refreshes(frames, refreshes)
         return longest_even_stretch(frames, refreshes)
+
+    def check_refreshes(self, frames: list[dict], refreshes: RefreshClock):
+        """--frame-times names the first refresh after a frame was shown, by the server's numbers."""
+        named = [frame for frame in frames if frame["refresh_ns"] != 0]
+        self.assertGreater(len(named), len(frames) / 2)
+        for frame in named:
+            self.assertGreater(frame["refresh_ns"], frame["shown_ns"])
+            self.assertLess(frame["refresh_ns"] - frame["shown_ns"], 2 * refreshes.period_ns)
+        off_ns = [frame["refresh_ns"] - refreshes.phase_ns - frame["refresh"] * refreshes.period_ns for frame in named]
+        self.assertLess(abs(statistics.median(off_ns)), refreshes.period_ns / 2)
 
     def check_skips(self, stats: dict, frames: list[dict]):
         """What the statistics count is what lies between the frames that were shown, what came before the first of them

@@ -1,10 +1,13 @@
 """When the viewer shows frames: by refreshes, by presentation times, as the sender is told, after a stall."""
 import csv
+import math
+import re
 import signal
 import statistics
 import time
 
 import harness
+import slow_way
 from windows import OnADisplay
 
 PATTERN = ("pattern:stamped", "--size", "320x180", "--fps", "60")
@@ -15,7 +18,8 @@ class Pacing(OnADisplay):
     def times(self, file) -> list[dict]:
         """The lines of --frame-times: each frame's stages follow one another, and no frame comes twice."""
         with file.open(newline="") as lines:
-            frames = [{name: int(value) for name, value in line.items()} for line in csv.DictReader(lines)]
+            frames = [{name: int(value) if value else None for name, value in line.items()}
+                      for line in csv.DictReader(lines)]
         stages = ("begun_ns", "completed_ns", "offered_ns", "received_ns", "selected_ns", "uploaded_ns", "shown_ns")
         for frame in frames:
             at = [frame[stage] for stage in stages if frame[stage] != 0]
@@ -44,6 +48,18 @@ class Pacing(OnADisplay):
             refreshes = (other - one) / 20e6
             self.assertGreaterEqual(round(refreshes), 1)
             self.assertAlmostEqual(refreshes, round(refreshes), 3)
+        # The file names it.
+        self.assertEqual([frame["refresh_ns"] for frame in frames], at)
+        for one, other in zip(frames, frames[1:]):
+            self.assertEqual(other["refresh"] - one["refresh"], round((other["shown_ns"] - one["shown_ns"]) / 20e6))
+        self.assertGreater(frames[0]["refresh"], 0)
+
+    def test_without_refreshes_no_frame_has_one(self):
+        sender = self.send_on(*PATTERN)
+        file = self.file("times.csv")
+        self.shown(self.view(sender.address, "--frames", "20", "--frame-times", file))
+        self.assertIn(",shown_ns,refresh,refresh_ns\n", file.read_text())
+        self.assertEqual({(frame["refresh"], frame["refresh_ns"]) for frame in self.times(file)}, {(None, None)})
 
     def test_paced_by_presentation_times(self):
         sender = self.send_on(*PATTERN)
@@ -55,6 +71,24 @@ class Pacing(OnADisplay):
                 self.assertGreater(stats["pacing_delay_ms"], 0)
                 self.assertEqual(stats["frames_received"], 90)
                 self.assertRegex(viewer.text, r"pacing   chosen [\d.]+ ms after the quickest arrival")
+
+    def test_a_ring_that_is_too_small_is_told_once(self):
+        """Frames of 60 a second that come up to 30 ms late need to wait for more than the one that 3 slots allow."""
+        sender = self.send_on(*PATTERN, "--transport", "tcp", "--insecure")
+        way = slow_way.SlowWay(sender.port, 0, 0.03)
+        self.addCleanup(way.close)
+        viewer = self.view(way.address, "--paced", "--refresh", "60", "--transport", "tcp", "--insecure",
+                           terminal=True)
+        found = viewer.wait_line(r"frames need to wait ([\d.]+) ms to be shown evenly, and --slots 3 of the sender "
+                                 r"allows 16\.7 ms; start it with --slots (\d)")
+        # The time is rounded.
+        needed = [math.ceil((float(found.group(1)) + off) / PERIOD_MS) + 2 for off in (-0.06, 0.06)]
+        self.assertIn(int(found.group(2)), [min(slots, 9) for slots in needed])
+        shown = int(re.findall(r"shown (\d+)", viewer.text)[-1])
+        harness.wait_until(lambda: int(re.findall(r"shown (\d+)", viewer.text)[-1]) > shown + 300, "more frames")
+        viewer.interrupt()
+        self.shown(viewer)
+        self.assertEqual(viewer.text.count("frames need to wait"), 1)
 
     def test_paced_and_every_frame(self):
         sender = self.send_on(*PATTERN, "--delivery", "every")

@@ -105,7 +105,7 @@ class Sync(harness.EndToEnd):
     def shown(self, stream: int) -> list[dict]:
         """The lines of --frame-times about that stream."""
         with self.times.open(newline="") as lines:
-            frames = [{name: int(value) for name, value in line.items()} for line in csv.DictReader(lines)]
+            frames = [{name: int(value or 0) for name, value in line.items()} for line in csv.DictReader(lines)]
         return [frame for frame in frames if frame["stream"] == stream]
 
     def waits_ms(self, begin_s: float, end_s: float) -> float:
