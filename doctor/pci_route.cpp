@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ranges>
 #include <vector>
 
 namespace framewire {
@@ -13,11 +12,14 @@ namespace {
 std::vector<std::string_view> bridges_above(const PciRoute& route) {
   constexpr std::string_view begin = "/sys/devices/pci";
   std::vector<std::string_view> names;
-  if (std::string_view(route.path).starts_with(begin)) {
-    for (const auto part : std::views::split(std::string_view(route.path).substr(begin.size()), '/')) {
-      names.emplace_back(part.begin(), part.end());
-    }
-    names.resize(names.empty() ? 0 : names.size() - 1);
+  std::string_view rest = route.path;
+  if (!rest.starts_with(begin)) {
+    return names;
+  }
+  rest.remove_prefix(begin.size());
+  for (std::size_t end = rest.find('/'); end != std::string_view::npos; end = rest.find('/')) {
+    names.push_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
   }
   return names;
 }
