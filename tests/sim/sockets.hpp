@@ -145,7 +145,7 @@ class Network {
   bool hides_unix_sockets = false;
   /// The kernel takes any part of what is sent, however short that is.
   bool is_short_of_memory = false;
-  /// One in fifty of the network's packets is lost. It comes again after a while, and what follows it waits for it.
+  /// One in ten of the network's packets is lost. It comes again after a while, and what follows it waits for it.
   bool loses_packets = false;
   /// Until then there are no descriptors for connections that arrive; and how often somebody tried to accept one.
   std::int64_t accepting_fails_until_ns = 0;

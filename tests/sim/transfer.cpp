@@ -24,10 +24,9 @@ int send_error(const Socket& socket, std::int64_t now_ns) {
   return !socket.out->is_read || socket.out->is_finished ? EPIPE : 0;
 }
 
-/// How much later a packet arrives that was lost one to three times: TCP's timeout is 200 ms, and doubles.
+/// How much later a packet arrives that was lost once, or three times: TCP's timeout is 200 ms, and doubles.
 std::int64_t resent_after_ns(World& world) {
-  constexpr std::int64_t delays_ns[] = {200'000'000, 600'000'000, 1'400'000'000};
-  return delays_ns[world.below(3)];
+  return world.chance(50) ? 200'000'000 : 1'400'000'000;
 }
 
 /// Puts bytes on the wire. They arrive in the order in which they were sent.
@@ -38,7 +37,7 @@ void put(World& world, Direction& out, std::string bytes, std::vector<PassedDesc
   }
   const std::int64_t jitter_ns = out.latency_ns == 0 ? 0 : static_cast<std::int64_t>(world.below(20'000));
   out.free_ns = std::max(out.free_ns, world.now_ns() + out.latency_ns + jitter_ns);
-  if (Network::get().loses_packets && out.latency_ns > 0 && world.chance(2)) {
+  if (Network::get().loses_packets && out.latency_ns > 0 && world.chance(10)) {
     out.free_ns += resent_after_ns(world);
   }
   out.waiting_bytes += bytes.size();
