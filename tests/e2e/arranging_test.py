@@ -210,7 +210,7 @@ class Arranging(OnADisplay):
                               timeout=harness.WATCHDOG_S, env=self.environment()).stdout.decode()
         listed = re.search(r"In the window:\n((?:  .*\n)+)", text).group(1)
         rows = [re.fullmatch(r"  (\S.*?)  +(\S.*)", line).groups() for line in listed.splitlines()]
-        self.assertEqual(len(rows), 16, rows)
+        self.assertEqual(len(rows), 17, rows)
         readme = README.read_text(encoding="utf-8")
         self.assertEqual([names for names, does in rows if f"| {names} | {does} |" not in readme], [])
 
