@@ -143,6 +143,19 @@ class Waits(Streams):
         self.assertRaisesRegex(framewire.StateError, "closed", receiver.acquire)
         receiver.close()
 
+    def test_close_at_any_moment_of_a_call(self):
+        stream = self.send((8, 8))
+        for _ in range(100):
+            receiver = self.receive(stream)
+            together = threading.Barrier(2)
+            closing = threading.Thread(target=lambda: (together.wait(), receiver.close()))
+            closing.start()
+            together.wait()
+            with self.assertRaises(framewire.StateError):
+                while True:
+                    receiver.acquire(0.0001)
+            closing.join(DEADLINE_S)
+
     def test_two_threads_cannot_wait_for_the_same_frame(self):
         receiver = self.receive(self.send((8, 8)))
         waiting = threading.Thread(target=receiver.acquire, kwargs={"timeout": 2})

@@ -14,6 +14,10 @@
 bool add_exceptions(PyObject* module);
 // Raises the exception of an error, or of FW_ENDED, with fw_message(). Returns NULL.
 void* raise_result(fw_result result);
+// The same, after a call without the GIL. If another thread has closed the object meanwhile, `handle`, an expression,
+// raises what says so, and is NULL.
+#define RAISE_UNLESS_CLOSED(result, handle) \
+  ((result) == FW_ERROR_ARGUMENT && (handle) == NULL ? NULL : raise_result(result))
 // Raises StateError. Returns NULL.
 void* raise_state(const char* message);
 

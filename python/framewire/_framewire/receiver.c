@@ -96,7 +96,7 @@ static PyObject* acquire(PyObject* self, int64_t timeout_ns, fw_result* result) 
   if (*result == FW_OK) {
     return frame_new(frame);
   }
-  return *result < 0 ? raise_result(*result) : NULL;
+  return *result < 0 ? RAISE_UNLESS_CLOSED(*result, handle_of(self)) : NULL;
 }
 
 // Its one argument is parsed here, and not by PyArg_ParseTupleAndKeywords(): this is done for every frame.

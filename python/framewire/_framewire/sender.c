@@ -77,7 +77,7 @@ static PyObject* sender_start(PyObject* self, PyObject* unused) {
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_sender_start(handle);
   Py_END_ALLOW_THREADS if (result != FW_OK) {
-    return raise_result(result);
+    return RAISE_UNLESS_CLOSED(result, sender_handle(self));
   }
   Py_RETURN_NONE;
 }
@@ -102,7 +102,8 @@ static PyObject* sender_drain(PyObject* self, PyObject* arguments) {
   }
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_sender_drain(handle, timeout_ns);
-  Py_END_ALLOW_THREADS return result < 0 ? raise_result(result) : PyBool_FromLong(result == FW_OK);
+  Py_END_ALLOW_THREADS return result < 0 ? RAISE_UNLESS_CLOSED(result, sender_handle(self))
+                                         : PyBool_FromLong(result == FW_OK);
 }
 
 static PyObject* sender_log_lines(PyObject* self, PyObject* unused) {

@@ -135,7 +135,8 @@ static PyObject* stream_begin(PyObject* self, PyObject* arguments, PyObject* key
   uint32_t epoch = 0;
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_stream_begin(handle, &format, (uint32_t)given.kept_slots.value, &epoch);
-  Py_END_ALLOW_THREADS return result == FW_OK ? PyLong_FromUnsignedLong(epoch) : raise_result(result);
+  Py_END_ALLOW_THREADS return result == FW_OK ? PyLong_FromUnsignedLong(epoch)
+                                              : RAISE_UNLESS_CLOSED(result, handle_of(self));
 }
 
 static fw_result claim_watched(void* handle, int64_t timeout_ns, void* slot) {
@@ -158,7 +159,7 @@ static PyObject* claim(PyObject* self, int64_t timeout_ns, bool unwatched, fw_re
   if (*result == FW_OK) {
     return slot_new(slot);
   }
-  return *result < 0 ? raise_result(*result) : NULL;
+  return *result < 0 ? RAISE_UNLESS_CLOSED(*result, handle_of(self)) : NULL;
 }
 
 static PyObject* stream_claim(PyObject* self, PyObject* arguments, PyObject* keywords) {
