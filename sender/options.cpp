@@ -111,6 +111,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       ->type_name("TIME");
   app.add_option("--retry", raw.retry, "try this long to reopen a network input that was lost (default: for ever)")
       ->type_name("TIME");
+}
+
+void describe_exchange_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--events", raw.events,
                  "write the viewers' input to this open descriptor, a line of JSON for each event; -: to standard "
                  "output (default: only gl: takes input)")
@@ -119,9 +122,6 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                  "exchange messages with the viewers' programs: JSON objects, one a line, over a descriptor that is "
                  "open for reading and writing, or two")
       ->type_name("FD|FD,FD");
-  add_endpoint_options(app, raw.common);
-  add_run_options(app, raw.common);
-  app.footer(examples);
 }
 
 double read_rate(const std::string& text) {
@@ -284,6 +284,10 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   CLI::App app{description(), "framewire-send"};
   RawOptions raw;
   describe_options(app, raw);
+  describe_exchange_options(app, raw);
+  add_endpoint_options(app, raw.common);
+  add_run_options(app, raw.common);
+  app.footer(examples);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }

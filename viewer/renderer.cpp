@@ -275,7 +275,7 @@ std::optional<ShownScene> Renderer::take_next_shown() {
 /// What is asked for the end stays set.
 Renderer::Requests Renderer::take_requests() {
   const std::scoped_lock lock(mutex_);
-  const Requests requests = requests_;
+  Requests requests = requests_;
   requests_ = {.release = requests.release, .finish = requests.finish, .picture_at_end = requests.picture_at_end};
   return requests;
 }

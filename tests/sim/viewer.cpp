@@ -128,8 +128,6 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
     check_status(status, session);
     check_joined(status, session);
     check_told(status);
-    if (getenv("DBG"))
-      fprintf(stderr, "process %d state %d: %s\n", process_, int(status.state), status.message.c_str());
     if (status.state == SubscriberState::connected) {
       check_clock(subscriber.clock_offset());
     }
