@@ -26,16 +26,15 @@ std::vector<std::string_view> bridges_above(const PciRoute& route) {
 
 }  // namespace
 
+std::optional<int> read_numa_node(const SystemFiles& files, const std::string& folder) {
+  const auto node = files.number(folder + "numa_node");  // "-1" does not parse: the machine does not say
+  return node && *node < 4096 ? std::optional(static_cast<int>(*node)) : std::nullopt;
+}
+
 PciRoute read_pci_route(const SystemFiles& files, std::string_view address) {
   std::string in_sysfs = "/sys/bus/pci/devices/" + std::string(address);
   std::ranges::transform(in_sysfs, in_sysfs.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  PciRoute route{.path = files.resolved(in_sysfs).value_or("")};
-  if (const auto node = files.line(in_sysfs + "/numa_node"); node && !node->starts_with('-')) {
-    if (const auto number = leading_number(*node)) {
-      route.numa_node = static_cast<int>(std::min<std::uint64_t>(*number, 4096));
-    }
-  }
-  return route;
+  return {.path = files.resolved(in_sysfs).value_or(""), .numa_node = read_numa_node(files, in_sysfs + "/")};
 }
 
 PciDistance distance_between(const PciRoute& one, const PciRoute& other) {

@@ -21,6 +21,8 @@ struct PciRoute {
 /// The nearest first. nvidia-smi calls them PIX, PXB, PHB, NODE and SYS.
 enum class PciDistance : std::uint8_t { unknown, one_switch, switches, host_bridge, processor, machine };
 
+/// Of a device's folder in sysfs, with a slash at its end.
+std::optional<int> read_numa_node(const SystemFiles& files, const std::string& folder);
 /// "0000:3b:00.0": any letters' case.
 PciRoute read_pci_route(const SystemFiles& files, std::string_view address);
 PciDistance distance_between(const PciRoute& one, const PciRoute& other);

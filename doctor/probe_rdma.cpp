@@ -247,9 +247,7 @@ RdmaAdapter read_adapter(const SystemFiles& files, const std::string& name) {
   adapter.driver = value_of(files.text(folder + "device/uevent").value_or(""), "DRIVER").value_or("");
   adapter.board = files.line(folder + "board_id").value_or("");
   adapter.pci = read_pci(files, folder + "device/");
-  if (const auto node = files.number(folder + "device/numa_node"); node && *node < 4096) {
-    adapter.numa_node = static_cast<int>(*node);  // "-1" does not parse: the machine does not say
-  }
+  adapter.numa_node = read_numa_node(files, folder + "device/");
   adapter.ports = read_ports(files, folder);
   return adapter;
 }
