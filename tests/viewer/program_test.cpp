@@ -21,6 +21,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/command/kept_terminal_log.hpp"
 #include "tests/media/media_files.hpp"
+#include "tests/viewer/surface_double.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
 #include "viewer/headless.hpp"
@@ -38,17 +39,16 @@ void GLAD_API_PTR counts_uploads(GLuint texture, GLint level, GLint x, GLint y, 
 }
 
 /// A headless surface that the test observes, can hide, and can block.
-class WatchedSurface final : public Surface {
+class WatchedSurface final : public test::SurfaceDouble {
  public:
-  /// With a `refresh_hz` it is synchronised with a screen.
-  explicit WatchedSurface(std::optional<double> refresh_hz = {}) : headless_({64, 36}, refresh_hz) {}
+  using SurfaceDouble::SurfaceDouble;
 
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override {
-    headless_.wait_events(std::min(deadline_ns, monotonic_ns() + ns_per_ms));
+    SurfaceDouble::wait_events(std::min(deadline_ns, monotonic_ns() + ns_per_ms));
     return on_poll ? on_poll() : SurfaceEvents{};
   }
   void attach() override {
-    headless_.attach();
+    SurfaceDouble::attach();
     original_sub_image = glad_glTextureSubImage2D;
     uploads = 0;
     frames_presented = 0;
@@ -56,16 +56,14 @@ class WatchedSurface final : public Surface {
   }
   void detach() noexcept override {
     counting_.reset();
-    headless_.detach();
+    SurfaceDouble::detach();
   }
   Size begin() noexcept override {
     ++drawings;
-    return headless_.begin();
+    return SurfaceDouble::begin();
   }
-  std::optional<Refresh> next_refresh(std::int64_t now_ns) noexcept override { return headless_.next_refresh(now_ns); }
-  [[nodiscard]] bool is_synchronised() const noexcept override { return headless_.is_synchronised(); }
   std::optional<Presented> present() noexcept override {
-    const auto presented = headless_.present();
+    const auto presented = SurfaceDouble::present();
     // A slow machine presents the message that it waits, too; only frames count.
     if (presented && std::exchange(uploads_presented_, uploads.load()) != uploads &&
         ++frames_presented == fails_after) {
@@ -76,12 +74,8 @@ class WatchedSurface final : public Surface {
     }
     return presented;
   }
-  Image capture(const std::function<void(Size)>& draw) override { return headless_.capture(draw); }
-  void wake() noexcept override { headless_.wake(); }
-  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
   [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }
   [[nodiscard]] bool may_be_visible() const noexcept override { return is_window; }
-  [[nodiscard]] std::string describe() const override { return "watched"; }
 
   std::atomic<int> drawings = 0;
   static inline std::atomic<int> frames_presented = 0;  // outlives the surface
@@ -93,7 +87,6 @@ class WatchedSurface final : public Surface {
   bool is_window = false;
 
  private:
-  Headless headless_;
   std::optional<test::Substitute<SubImage>> counting_;
   int uploads_presented_ = 0;
 };

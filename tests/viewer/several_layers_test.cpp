@@ -17,9 +17,9 @@
 #include "tests/base/substitute.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/command/kept_terminal_log.hpp"
+#include "tests/viewer/surface_double.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
-#include "viewer/headless.hpp"
 #include "viewer/program.hpp"
 
 namespace framewire {
@@ -39,11 +39,10 @@ GLenum GLAD_API_PTR refuses_detours(GLuint framebuffer, GLenum target) {
 }
 
 /// Without a window.
-class UnreliableSurface final : public Surface {
+class UnreliableSurface final : public test::SurfaceDouble {
  public:
-  SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override { return headless_.wait_events(deadline_ns); }
   void attach() override {
-    headless_.attach();
+    SurfaceDouble::attach();
     if (!has_detours) {
       original_check_status = glad_glCheckNamedFramebufferStatus;
       refusing_.emplace(glad_glCheckNamedFramebufferStatus, refuses_detours);
@@ -51,25 +50,17 @@ class UnreliableSurface final : public Surface {
   }
   void detach() noexcept override {
     refusing_.reset();
-    headless_.detach();
+    SurfaceDouble::detach();
   }
   Size begin() noexcept override {
-    const Size size = headless_.begin();
+    const Size size = SurfaceDouble::begin();
     return vanishes && ++drawings_ % 2 == 0 ? Size{} : size;
   }
-  [[nodiscard]] bool is_synchronised() const noexcept override { return false; }
-  std::optional<Presented> present() noexcept override { return headless_.present(); }
-  Image capture(const std::function<void(Size)>& draw) override { return headless_.capture(draw); }
-  void wake() noexcept override { headless_.wake(); }
-  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
-  [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
-  [[nodiscard]] std::string describe() const override { return "unreliable"; }
 
   bool has_detours = true;
   bool vanishes = false;  // every other picture is one of a window that has just been minimised
 
  private:
-  Headless headless_{{64, 36}};
   int drawings_ = 0;
   std::optional<test::Substitute<CheckStatus>> refusing_;
 };

@@ -11,36 +11,22 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
-#include "viewer/headless.hpp"
+#include "tests/viewer/surface_double.hpp"
 #include "viewer/recording_mark.hpp"
 #include "viewer/renderer.hpp"
 
 namespace framewire {
 namespace {
 
-/// A headless surface that keeps its title.
-class TitledSurface final : public Surface {
+/// A surface that keeps its title.
+class TitledSurface final : public test::SurfaceDouble {
  public:
-  SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override { return headless_.wait_events(deadline_ns); }
   void set_title_note(TitleNote about, const std::string& text) noexcept override {
     EXPECT_EQ(about, TitleNote::recording);
     title = text;
   }
-  void attach() override { headless_.attach(); }
-  void detach() noexcept override { headless_.detach(); }
-  Size begin() noexcept override { return headless_.begin(); }
-  [[nodiscard]] bool is_synchronised() const noexcept override { return false; }
-  std::optional<Presented> present() noexcept override { return headless_.present(); }
-  Image capture(const std::function<void(Size)>& draw) override { return headless_.capture(draw); }
-  void wake() noexcept override { headless_.wake(); }
-  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
-  [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
-  [[nodiscard]] std::string describe() const override { return "titled"; }
 
   std::string title{};
-
- private:
-  Headless headless_{{64, 36}};
 };
 
 /// Nothing is shown, so that all recordings stay without a picture. Files are in the folder that the test is in.
