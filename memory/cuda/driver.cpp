@@ -83,6 +83,7 @@ void load_memory(const Library& library, Functions& to) {
 void load_work(const Library& library, Functions& to) {
   library.load(to.cuMemsetD8Async, "cuMemsetD8Async");
   library.load(to.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
+  library.load(to.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync");
   library.load(to.cuStreamCreate, "cuStreamCreate");
   library.load(to.cuStreamQuery, "cuStreamQuery");
   library.load(to.cuStreamDestroy, "cuStreamDestroy");

@@ -30,7 +30,7 @@ ALLOWED = {
     "transport/tcp": LINK,
     "transport/rdma": LINK,
     "transport/session": LINK + ["transport/control", "transport/tls"],  # links come from the list of links
-    "command": BELOW_TRANSPORT + ["transport"],
+    "command": BELOW_TRANSPORT + ["memory/cuda", "transport"],
     "ssh": BELOW_TRANSPORT + ["transport", "transport/control", "command"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
