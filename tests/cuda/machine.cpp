@@ -135,6 +135,12 @@ void set_driver_version(int version) {
   machine.driver_version = version;
 }
 
+void set_uuid(const std::array<std::uint8_t, 16>& uuid) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.uuid = uuid;
+}
+
 void set_free_bytes(std::size_t bytes) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);

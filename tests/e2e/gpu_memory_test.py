@@ -1,5 +1,6 @@
 """--memory cuda without a GPU: the programs load a libcuda.so.1 of the tests (tests/cuda), and OpenGL's llvmpipe imports
 its memory as NVIDIA's driver does."""
+import json
 import os
 
 import harness
@@ -95,6 +96,25 @@ class Frames(GpuMemory):
             _, _, views, shown = self.stream("pattern", "--size", "320x180", *options, sender=sender)
             self.assertIn(warning, views.text)
             self.assertEqual(shown["memory"], "host")
+
+
+class Bench(GpuMemory):
+    def rows(self, *options) -> list[dict]:
+        result = self.file("rows.json")
+        with result.open("wb") as out:
+            program = self.start(BIN / "framewire-bench", "--json", "--count", "200", "--message-bytes", "64,1M",
+                                 *options, environment=self.with_gpu(), stdout=out)
+            self.ends(program)
+        return json.loads(result.read_text())["results"]
+
+    def test_rows_of_links_with_gpu_memory(self):
+        for options in ((), ("--touch",), ("--reverse",), ("--reverse", "--touch")):
+            rows = self.rows("--transport", "local", *CUDA, *options)
+            self.assertEqual([row["memory"] for row in rows], ["cuda"] * 4, options)
+            self.assertEqual([row["count"] for row in rows], [200] * 4)
+
+    def test_a_link_that_carries_host_memory_says_so(self):
+        self.assertEqual({row["memory"] for row in self.rows("--transport", "tcp", *CUDA)}, {"host"})
 
 
 class Failures(GpuMemory):
