@@ -65,7 +65,7 @@ TESTS_OF = {
     "doctor": ["doctor", "tests/cuda/stand_in.hpp"],
     "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
-    "pixels": ["gl", "sender/sources/gl"],
+    "pixels": ["gl", "memory/cuda", "sender/sources/gl", "tests/cuda/stand_in.hpp"],
     "gpu": ["gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],

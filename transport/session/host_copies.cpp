@@ -13,7 +13,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t longest_copy_ns = 2 * ns_per_s;
+constexpr std::int64_t longest_copy_ns = 10 * ns_per_s;  // a GPU that takes longer hangs
 constexpr std::chrono::milliseconds between_looks{20};
 
 /// The end of a fence, for a thread that sleeps until then.
@@ -70,7 +70,7 @@ bool HostCopies::copy(ReceivedFrame& frame, const std::function<bool()>& is_canc
     return false;
   }
   throw Error::failed("the GPU did not copy a frame to host memory" +
-                      std::string(state == FenceState::pending ? " within 2 s" : "") +
+                      std::string(state == FenceState::pending ? " within 10 s" : "") +
                       "; look for the cause in the kernel's log (dmesg), or take --memory host");
 }
 

@@ -14,7 +14,7 @@ class HostCopies {
  public:
   /// Has the device copy the frame to host memory, and waits for that. payload() and block() of the frame are the
   /// copy's then. Leaves a frame in host memory as it is. False: `is_cancelled` was true meanwhile, and the frame is
-  /// released. Throws Error (failed) if the device fails or takes longer than 2 s, or there is no memory; then the
+  /// released. Throws Error (failed) if the device fails or takes longer than 10 s, or there is no memory; then the
   /// frame is released once the device has finished.
   bool copy(ReceivedFrame& frame, const std::function<bool()>& is_cancelled);
 
