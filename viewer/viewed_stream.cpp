@@ -229,8 +229,8 @@ void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberSt
 void ViewedStream::say_other_memory(const SubscriberStatus& now) {
   if (!options_.session.memory.empty() && !newest_.is_local && now.memory == host_memory().name()) {
     log_.warning(
-        "--memory is cuda, and the frames come in host memory: the sender has them there, or the link carries "
-        "no other");
+        "--memory is cuda, and the frames come in host memory: the sender has them there or on another GPU, or "
+        "the link carries no other");
   }
 }
 

@@ -90,6 +90,13 @@ class Frames(GpuMemory):
         self.assertRegex(views.text, f"warning: --memory is cuda, and frames are copied to host memory.*{why}")
         self.assertEqual(shown["memory"], "cuda")
 
+    def test_the_memory_of_another_gpu_of_this_machine_comes_as_copies(self):
+        sends = self.send_on("gl:waves", "--size", "640x360", *CUDA, environment=self.with_gpu())
+        views = self.view(sends.address, "--frames", "30", *CUDA, environment=self.with_gpu("cd" * 16))
+        self.ends(views)
+        self.assertEqual(self.stats(views)["memory"], "host")
+        self.assertIn("warning: --memory is cuda, and the frames come in host memory", views.text)
+
     def test_the_viewer_says_where_frames_come_in_host_memory(self):
         warning = "warning: --memory is cuda, and the frames come in host memory"
         for options, sender in ((("--transport", "tcp"), CUDA), ((), ())):
