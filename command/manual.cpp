@@ -156,8 +156,8 @@ ValueChoices read_value(std::string_view value) {
       read.takes_hosts = true;
     } else if (part.starts_with("COMMAND")) {
       read.takes_commands = true;
-    } else if (!part.empty() && !has_capital(part)) {
-      read.words.push_back(part);
+    } else if (const std::string word = part.substr(0, part.find('[')); !word.empty() && !has_capital(word)) {
+      read.words.push_back(word);  // "cuda" of "cuda[:GPU]"
     }
   }
   return read;

@@ -95,7 +95,8 @@ class ManualPages(unittest.TestCase):
                 self.assertEqual(run.returncode, 2, run.stderr)
                 taken = re.search(r"it takes (.*?)(?:, with commas.*)?$", run.stderr.strip()).group(1)
                 completed = re.search(rf"\[{option}\]=',?([^']*)'", manuals.bash_of(program).read_text()).group(1)
-                self.assertEqual(set(re.split(r", | or | and ", taken)), set(completed.split()))
+                words = {word for word in re.split(r", | or | and ", taken) if word == word.lower()}  # not cuda:GPU
+                self.assertEqual(words, set(completed.split()))
 
 
 if __name__ == "__main__":

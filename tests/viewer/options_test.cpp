@@ -254,9 +254,15 @@ TEST(Options, RecordThePictureOfSeveralStreams) {
   expect_refusal({"one", "--output", "a.y4m", "--output-fps", "30"}, {"--output-fps", "one stream"});
 }
 
-TEST(Options, RefuseWhatThisVersionDoesNotHave) {
-  expect_refusal({"--transport", "pigeon"}, {"'pigeon'", "rdma", "tcp"});
-  expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
+TEST(Options, NameTheMemoryOfOneGpu) {
+  EXPECT_FALSE(parse({"one", "--memory", "auto"}).memory.is_cuda);
+  EXPECT_FALSE(parse({"one", "--memory", "host"}).memory.is_cuda);
+  EXPECT_TRUE(parse({"one", "--memory", "cuda"}).memory.is_cuda);
+  EXPECT_EQ(parse({"one", "--memory", "cuda"}).memory.gpu, "");
+  EXPECT_EQ(parse({"one", "--memory", "cuda:0000:3b:00.0"}).memory.gpu, "0000:3b:00.0");
+  for (const char* wrong : {"cuda:", "cuda0", "cud", "CUDA", "cuda,host"}) {
+    expect_refusal({"--memory", wrong}, {"--memory", wrong, "cuda:GPU"});
+  }
 }
 
 TEST(Options, RefuseWhatContradictsItself) {
