@@ -31,6 +31,8 @@ std::byte* memory_at(std::uint64_t address);
 /// What was made and not ended, for tests that look for leaks: allocations, mappings, reserved ranges, registrations,
 /// streams, events, and retained contexts.
 std::size_t objects();
+/// How often what RDMA devices wrote was flushed, since reset().
+std::size_t flushes();
 /// Contexts that this thread pushed and did not pop.
 std::size_t contexts_on_this_thread();
 

@@ -43,6 +43,19 @@ Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
   });
 }
 
+Result flush_remote_writes(int target, int scope) {
+  return guarded("cuFlushGPUDirectRDMAWrites", true, [&](Machine& machine) {
+    if (target != 0 || (scope != 100 && scope != 200)) {
+      return invalid_value;
+    }
+    if ((static_cast<unsigned>(machine.attributes[117]) & 1U) == 0) {
+      return not_supported;
+    }
+    ++machine.flushes;
+    return ok;
+  });
+}
+
 Result make_stream(Stream* stream, unsigned /*flags*/) {
   return guarded("cuStreamCreate", true, [&](Machine& machine) {
     *stream = reinterpret_cast<Stream>(machine.next_number++);
@@ -107,6 +120,7 @@ Result end_event(Event event) {
 void add_work_functions(FunctionTable& functions) {
   functions["cuMemsetD8Async"] = address_of(set_bytes);
   functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
+  functions["cuFlushGPUDirectRDMAWrites"] = address_of(flush_remote_writes);
   functions["cuStreamCreate"] = address_of(make_stream);
   functions["cuStreamQuery"] = address_of(query_stream);
   functions["cuStreamDestroy"] = address_of(end_stream);
