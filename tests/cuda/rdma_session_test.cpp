@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,12 +58,13 @@ class GpuSession : public testing::TestWithParam<std::string> {
     return {stand_in::memory_at(dynamic_cast<const CudaBlock&>(block).address()), block.size_bytes()};
   }
 
-  /// A sender whose frames lie in this memory.
-  void start(const MemoryKind& memory, bool may_choose) {
+  /// A sender whose frames lie in this memory. With `allows_pull` it goes on until it is stopped.
+  void start(const MemoryKind& memory, bool may_choose, bool allows_pull = false) {
     StreamOptions options;
     options.name = "test";
-    options.delivery = Delivery::every;
-    options.max_frames = frames;
+    options.delivery = allows_pull ? Delivery::latest : Delivery::every;
+    options.max_frames = allows_pull ? 0 : frames;
+    options.allows_pull = allows_pull;
     options.memory = &memory;
     stream_ = std::make_unique<Stream>(options);
     EndpointOptions listening = endpoint(may_choose);
@@ -75,6 +77,9 @@ class GpuSession : public testing::TestWithParam<std::string> {
         const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
         write_test_lines(bytes.subspan(slot->offset_in_block_bytes(), frame_bytes), slot->next_sequence());
         stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = nullptr});
+        if (stream_->options().allows_pull) {
+          std::this_thread::sleep_for(std::chrono::microseconds(500));
+        }
       }
       stream_->finish();
     });
@@ -142,6 +147,27 @@ TEST_P(GpuSession, GoesFromGpuToGpu) {
   viewer.close("{}");
   stop();
   EXPECT_TRUE(has(log_.text(), " reaches the memory of the GPU Stand-in 0 by DMA-BUF")) << log_.text();
+}
+
+TEST_P(GpuSession, IsReadByAViewerThatPulls) {
+  start(*memory_, false, true);
+  SubscriberOptions options = dialling(nullptr, false);
+  options.endpoint.pull_interval_ns = ns_per_ms;
+  Subscriber viewer(options, log_);
+  std::uint64_t pulled = 0;
+  EXPECT_TRUE(eventually([&] {
+    while (const auto frame = viewer.next()) {
+      EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence)) << frame->header().sequence;
+      ++pulled;
+    }
+    viewer.wait(monotonic_ns() + 5 * ns_per_ms);
+    return pulled >= 20 || viewer.status().state == SubscriberState::failed;
+  })) << viewer.status().message;
+  EXPECT_GE(pulled, 20U) << viewer.status().message;
+  const auto registered = verbs::registered();
+  ASSERT_FALSE(registered.empty());
+  EXPECT_EQ(registered.back().access, static_cast<unsigned>(IBV_ACCESS_REMOTE_READ));
+  viewer.close("{}");
 }
 
 TEST_P(GpuSession, TellsTheViewerThatTheSendersGpuCannotBeReached) {
