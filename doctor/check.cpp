@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "command/shell_word.hpp"
+#include "doctor/gpu_access.hpp"
 #include "frame/frame_layout.hpp"
 #include "transport/pool.hpp"
 
@@ -401,15 +402,17 @@ Finding cuda_finding(const GpuFacts& gpu) {
   return finding;
 }
 
-/// Which card is near which GPU: frames that take another way share it with everything else.
+/// Which card is near which GPU, and reaches its memory: frames that take another way share it with everything else.
 std::vector<std::string> ways_to_gpus(const MachineFacts& machine) {
   constexpr std::size_t most_lines = 64;
   std::vector<std::string> lines;
   for (const CudaDeviceFacts& gpu : machine.gpu.devices) {
     for (const RdmaAdapter& adapter : machine.rdma.adapters) {
-      if (adapter.pci && lines.size() < most_lines) {
-        lines.push_back(fmt::format("{} reaches {} at {} {}", adapter.name, gpu.info.name, gpu.info.pci_address,
-                                    describe(distance_between(adapter.pci->route, gpu.route))));
+      if (lines.size() < most_lines) {
+        const auto access = access_to(gpu.info, adapter, machine.gpu.has_peermem);
+        const auto way = adapter.pci ? describe(distance_between(adapter.pci->route, gpu.route)) : "by the processor";
+        lines.push_back(fmt::format("{} reaches {} at {} {}: {}", adapter.name, gpu.info.name, gpu.info.pci_address,
+                                    way, describe(access)));
       }
     }
   }
@@ -423,23 +426,25 @@ Finding gpu_direct_finding(const MachineFacts& machine) {
   Finding finding{.area = graphics_area, .name = "GPUDirect"};
   finding.text = "Not used by this version.";
   const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
-  const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
-  const auto may_take_it = [&](const RdmaAdapter& one) { return is_card(one) && !one.device->takes_dma_buf; };
-  const auto any_gpu = [&](bool CudaDeviceInfo::*property) {
-    return std::ranges::any_of(gpu.devices, [&](const CudaDeviceFacts& one) { return one.info.*property; });
+  const auto any_reaches = [&](GpuAccess access) {
+    return std::ranges::any_of(gpu.devices, [&](const CudaDeviceFacts& device) {
+      return std::ranges::any_of(machine.rdma.adapters, [&](const RdmaAdapter& one) {
+        return is_card(one) && access_to(device.info, one, gpu.has_peermem) == access;
+      });
+    });
   };
-  const bool has_dma_buf = any_gpu(&CudaDeviceInfo::exports_dma_buf);
-  const bool may_be_reached = any_gpu(&CudaDeviceInfo::takes_gpu_direct_rdma);
+  const bool may_be_reached =
+      std::ranges::any_of(gpu.devices, [](const CudaDeviceFacts& one) { return one.info.takes_gpu_direct_rdma; });
   finding.details = ways_to_gpus(machine);
   if (gpu.devices.empty()) {
     finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
   } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {
     finding.value = "no RDMA card here that could reach the GPU's memory";
-  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, takes_dma_buf)) {
+  } else if (any_reaches(GpuAccess::dma_buf)) {
     finding.value = "possible, by DMA-BUF";
-  } else if (may_be_reached && gpu.has_peermem) {
+  } else if (any_reaches(GpuAccess::peer_memory)) {
     finding.value = "possible, by nvidia_peermem";
-  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, may_take_it)) {
+  } else if (any_reaches(GpuAccess::unknown)) {
     finding.value = "not known: whether the RDMA card takes DMA-BUF";
   } else if (may_be_reached) {
     finding.value = "possible where the module nvidia_peermem can be loaded";

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "command/json_text.hpp"
+#include "doctor/gpu_access.hpp"
 
 namespace framewire {
 
@@ -334,6 +335,13 @@ Json gpu_json(const GpuFacts& gpu, const RdmaFacts& rdma) {
     }
     return ways;
   };
+  const auto access_json = [&](const CudaDeviceFacts& device) {
+    Json access = Json::object();
+    for (const RdmaAdapter& adapter : rdma.adapters) {
+      access[adapter.name] = name(access_to(device.info, adapter, gpu.has_peermem));
+    }
+    return access;
+  };
   const auto device_json = [&](const CudaDeviceFacts& device) {
     const CudaDeviceInfo& info = device.info;
     return Json{{"name", info.name},
@@ -344,7 +352,8 @@ Json gpu_json(const GpuFacts& gpu, const RdmaFacts& rdma) {
                 {"has_gpu_direct", info.takes_gpu_direct_rdma},
                 {"has_dma_buf", info.exports_dma_buf},
                 {"numa_node", number_or_null(device.route.numa_node)},
-                {"rdma_devices", ways_json(device)}};
+                {"rdma_devices", ways_json(device)},
+                {"rdma_access", access_json(device)}};
   };
   return {{"kernel_driver", text_or_null(gpu.kernel_driver)},
           {"has_peermem", gpu.has_peermem},

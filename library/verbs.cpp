@@ -80,6 +80,8 @@ FORWARD(verbs, const char*, ibv_get_device_name, (ibv_device * device), (device)
 FORWARD(verbs, int, ibv_modify_qp, (ibv_qp * qp, ibv_qp_attr* attr, int attr_mask), (qp, attr, attr_mask))
 FORWARD(verbs, ibv_context*, ibv_open_device, (ibv_device * device), (device))
 FORWARD(verbs, int, ibv_query_device, (ibv_context * context, ibv_device_attr* device_attr), (context, device_attr))
+FORWARD(verbs, int, ibv_query_gid, (ibv_context * context, uint8_t port_num, int index, ibv_gid* gid),
+        (context, port_num, index, gid))
 FORWARD(verbs, ssize_t, _ibv_query_gid_table,
         (ibv_context * context, ibv_gid_entry* entries, size_t max_entries, uint32_t flags, size_t entry_size),
         (context, entries, max_entries, flags, entry_size))

@@ -34,10 +34,22 @@ class AllocationStopped : public Error {
 };
 
 /// How an RDMA device registers a block. `address` is what work requests call its first byte; nobody else uses it.
-/// `pinned` is the same memory at an address that the kernel can pin.
 struct RegisteredAs {
   std::uint64_t address = 0;
+  /// The same memory at an address that the kernel can pin, by itself or by a module of that memory's device. Null:
+  /// there is none.
   void* pinned = nullptr;
+
+  // ---- Only of a device's memory ----
+
+  /// The same memory, to be registered rather than `pinned`. It begins at this offset, which has the place in its page
+  /// that `address` has. Invalid: there is none.
+  FileDescriptor dma_buf{};
+  std::uint64_t dma_buf_offset_bytes = 0;
+  /// For messages: "the GPU NVIDIA H200". Empty: host memory.
+  std::string device{};
+  std::string no_dma_buf{};  // why there is none
+  std::string not_pinned{};  // why `pinned` is null
 };
 
 /// Memory as OpenGL imports it: an opaque descriptor (GL_EXT_memory_object_fd) of the whole allocation.
@@ -70,7 +82,14 @@ class Block {
   /// import such memory, or there are too many descriptors.
   [[nodiscard]] virtual OpaqueMemory for_opengl() const;
 
-  [[nodiscard]] virtual RegisteredAs registered_as() const noexcept = 0;
+  /// Throws std::bad_alloc. What a device refuses is no error here: the result says it.
+  [[nodiscard]] virtual RegisteredAs registered_as() const = 0;
+
+  /// Another device, which writes into this block, has told this process that it has written: makes that visible to
+  /// whatever reads the block from now on. Takes microseconds. Throws Error (failed): what the block holds is unknown.
+  virtual void make_writes_visible() const {}
+  /// Throws Error (failed) if make_writes_visible() cannot do that for this block at all.
+  virtual void require_visible_writes() const {}
 
   /// The device starts to copy `size_bytes` from `offset_bytes` of this block to the same offset of `into`, once
   /// `after` is done (null: at once). Nobody writes these bytes of either block until the fence is finished. It fails

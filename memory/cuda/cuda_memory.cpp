@@ -69,8 +69,45 @@ OpaqueMemory CudaBlock::for_opengl() const {
   return {.descriptor = std::move(descriptor), .size_bytes = size_bytes()};
 }
 
-RegisteredAs CudaBlock::registered_as() const noexcept {
-  return {.address = address(), .pinned = nullptr};
+RegisteredAs CudaBlock::registered_as() const {
+  const CudaDeviceInfo& gpu = kind_.device()->info();
+  RegisteredAs as{.address = address(), .device = "the GPU " + gpu.name};
+  if (!gpu.exports_dma_buf) {
+    as.no_dma_buf = "the GPU exports none";
+  } else {
+    try {
+      as.dma_buf = mapping_->export_dma_buf();
+    } catch (const Error& error) {
+      as.no_dma_buf = error.what();
+    }
+  }
+  if (!gpu.takes_gpu_direct_rdma) {
+    as.not_pinned = "nvidia-peermem cannot pin this GPU's memory";
+  } else if (!kind_.has_peer_memory()) {
+    as.not_pinned = "nvidia-peermem is not loaded";
+  } else {
+    as.pinned = reinterpret_cast<void*>(address());
+  }
+  return as;
+}
+
+void CudaBlock::make_writes_visible() const {
+  const CudaDevice& gpu = *kind_.device();
+  if (gpu.info().orders_rdma_writes) {
+    return;
+  }
+  const CurrentContext current(gpu);
+  cuda::require(gpu.functions().cuFlushGPUDirectRDMAWrites(cuda::flush_target_current_context, cuda::flush_to_owner),
+                "cuFlushGPUDirectRDMAWrites");
+}
+
+void CudaBlock::require_visible_writes() const {
+  const CudaDeviceInfo& gpu = kind_.device()->info();
+  if (!gpu.orders_rdma_writes && !gpu.flushes_rdma_writes) {
+    throw Error::failed("the GPU " + gpu.name +
+                        " would not see in time what an RDMA device writes into its memory, and cannot be told to; "
+                        "take --memory host");
+  }
 }
 
 std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
@@ -137,10 +174,15 @@ void CudaBlock::register_with_cuda(const std::shared_ptr<HostBlock>& host) const
 
 // ---- The kind ----
 
-CudaMemory::CudaMemory(const CudaDeviceInfo& device)
+CudaMemory::CudaMemory(const CudaDeviceInfo& device, SystemFiles files)
     : device_(device_that_shares(device)),
+      files_(std::move(files)),
       granularity_bytes_(CudaMapping::granularity_bytes(*device_)),
       work_(device_) {}
+
+bool CudaMemory::has_peer_memory() const {
+  return files_.exists("/sys/module/nvidia_peermem/version");
+}
 
 std::uint64_t CudaMemory::whole_bytes(std::uint64_t size_bytes) const {
   const std::uint64_t units = size_bytes / granularity_bytes_ + (size_bytes % granularity_bytes_ != 0 ? 1 : 0);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.hpp"
+#include "base/system_files.hpp"
 #include "memory/block.hpp"
 #include "memory/cuda/device.hpp"
 #include "memory/cuda/mapping.hpp"
@@ -29,7 +30,11 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
   [[nodiscard]] const MemoryKind& kind() const noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return is_shared_ ? exported_.get() : -1; }
   [[nodiscard]] OpaqueMemory for_opengl() const override;
-  [[nodiscard]] RegisteredAs registered_as() const noexcept override;
+  /// As a DMA-BUF, where the driver exports one, and by its address, where nvidia-peermem would pin that.
+  [[nodiscard]] RegisteredAs registered_as() const override;
+  /// Flushes, where the GPU would not see by itself what RDMA devices write.
+  void make_writes_visible() const override;
+  void require_visible_writes() const override;
   /// Registers `into` with CUDA, and keeps it so, because the next copy goes there, too.
   [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
                                                     std::uint64_t size_bytes,
@@ -64,8 +69,9 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
 /// for writing, too: a sender has to trust the processes to which it gives such memory.
 class CudaMemory final : public MemoryKind {
  public:
-  /// Throws Error (failed), also where this GPU's memory cannot be shared.
-  explicit CudaMemory(const CudaDeviceInfo& device);
+  /// `files` tell whether the kernel has nvidia-peermem. Throws Error (failed), also where this GPU's memory cannot be
+  /// shared.
+  explicit CudaMemory(const CudaDeviceInfo& device, SystemFiles files = SystemFiles());
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
   [[nodiscard]] std::optional<DeviceUuid> device_uuid() const noexcept override { return device_->info().uuid_bytes; }
@@ -79,6 +85,8 @@ class CudaMemory final : public MemoryKind {
 
   [[nodiscard]] const std::shared_ptr<const CudaDevice>& device() const noexcept { return device_; }
   [[nodiscard]] CudaWork& work() const noexcept { return work_; }
+  /// The kernel can pin addresses of CUDA for RDMA devices.
+  [[nodiscard]] bool has_peer_memory() const;
 
  private:
   [[nodiscard]] std::uint64_t whole_bytes(std::uint64_t size_bytes) const;
@@ -86,6 +94,7 @@ class CudaMemory final : public MemoryKind {
                                                 const StopCheck& stop) const;
 
   const std::shared_ptr<const CudaDevice> device_;
+  const SystemFiles files_;
   const std::uint64_t granularity_bytes_;
   mutable CudaWork work_;
 };

@@ -47,15 +47,20 @@ CudaDeviceInfo info_of(const cuda::Functions& cuda, int ordinal) {
   cuda::require(cuda.cuDeviceTotalMem(&bytes, info.number), "cuDeviceTotalMem");
   info.memory_bytes = bytes;
   // A driver that does not know an attribute does not have what it stands for.
-  const auto has = [&](cuda::Attribute attribute) {
+  const auto value_of = [&](cuda::Attribute attribute) {
     int value = 0;
-    return cuda.cuDeviceGetAttribute(&value, attribute, info.number) == cuda::Result::success && value != 0;
+    return cuda.cuDeviceGetAttribute(&value, attribute, info.number) == cuda::Result::success ? value : 0;
   };
+  const auto has = [&](cuda::Attribute attribute) { return value_of(attribute) != 0; };
   info.shares_memory =
       has(cuda::Attribute::virtual_memory_management) && has(cuda::Attribute::posix_file_descriptor_handles);
-  info.exports_dma_buf = has(cuda::Attribute::dma_buf);
-  info.takes_gpu_direct_rdma =
-      has(cuda::Attribute::gpu_direct_rdma) && has(cuda::Attribute::gpu_direct_rdma_with_virtual_memory);
+  info.exports_dma_buf = has(cuda::Attribute::dma_buf) && cuda.cuMemGetHandleForAddressRange != nullptr;
+  info.makes_gpu_direct_memory = has(cuda::Attribute::gpu_direct_rdma_with_virtual_memory);
+  info.takes_gpu_direct_rdma = info.makes_gpu_direct_memory && has(cuda::Attribute::gpu_direct_rdma);
+  info.orders_rdma_writes =
+      value_of(cuda::Attribute::gpu_direct_rdma_writes_ordering) >= cuda::writes_ordered_for_owner;
+  const auto flushes = static_cast<unsigned>(value_of(cuda::Attribute::gpu_direct_rdma_flush_options));
+  info.flushes_rdma_writes = (flushes & static_cast<unsigned>(cuda::flush_option_host)) != 0;
   return info;
 }
 

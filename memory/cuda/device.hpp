@@ -23,7 +23,12 @@ struct CudaDeviceInfo {
   /// Its memory can be mapped into other processes, by a descriptor. --memory cuda needs it.
   bool shares_memory = false;
   bool exports_dma_buf = false;
+  /// cuMemCreate makes memory for RDMA devices (gpuDirectRDMACapable); and nvidia-peermem can pin it.
+  bool makes_gpu_direct_memory = false;
   bool takes_gpu_direct_rdma = false;
+  /// The GPU sees what an RDMA device wrote once that device says so; it does after a flush by the program.
+  bool orders_rdma_writes = false;
+  bool flushes_rdma_writes = false;
 };
 
 /// All GPUs, in CUDA's order. Throws Error: there is no driver, or it fails.

@@ -8,9 +8,11 @@ namespace framewire::cuda {
 
 namespace {
 
-/// The version of CUDA whose variants of functions are asked for. The newest function here is of 11.3; drivers of that
-/// version came with Linux branch 465.
+/// The version of CUDA whose variants of functions are asked for. The newest function that is needed is of 11.3;
+/// drivers of that version came with Linux branch 465.
 constexpr int wanted_version = 11030;
+/// The version that brought DMA-BUF, which older drivers do without.
+constexpr int dma_buf_version = 11070;
 constexpr const char* needed = "; frames in GPU memory need NVIDIA's driver 465 or newer";
 
 std::string version_text(int version) {
@@ -32,11 +34,17 @@ class Library {
 
   template <typename Function>
   void load(Function*& function, const char* name) const {
-    void* address = nullptr;
-    if (find_(name, &address, wanted_version, 0) != Result::success || address == nullptr) {
+    if (!load_if_there(function, name, wanted_version)) {
       throw Error::failed("libcuda.so.1 has no " + std::string(name) + ": it is too old" + needed);
     }
-    function = reinterpret_cast<Function*>(address);
+  }
+
+  template <typename Function>
+  bool load_if_there(Function*& function, const char* name, int version) const {
+    void* address = nullptr;
+    const bool is_there = find_(name, &address, version, 0) == Result::success && address != nullptr;
+    function = is_there ? reinterpret_cast<Function*>(address) : nullptr;
+    return is_there;
   }
 
  private:
@@ -76,6 +84,7 @@ void load_memory(const Library& library, Functions& to) {
   library.load(to.cuMemSetAccess, "cuMemSetAccess");
   library.load(to.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   library.load(to.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+  library.load_if_there(to.cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", dma_buf_version);
   library.load(to.cuMemHostRegister, "cuMemHostRegister");
   library.load(to.cuMemHostUnregister, "cuMemHostUnregister");
 }
@@ -84,6 +93,7 @@ void load_work(const Library& library, Functions& to) {
   library.load(to.cuMemsetD8Async, "cuMemsetD8Async");
   library.load(to.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
   library.load(to.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync");
+  library.load(to.cuFlushGPUDirectRDMAWrites, "cuFlushGPUDirectRDMAWrites");
   library.load(to.cuStreamCreate, "cuStreamCreate");
   library.load(to.cuStreamQuery, "cuStreamQuery");
   library.load(to.cuStreamDestroy, "cuStreamDestroy");

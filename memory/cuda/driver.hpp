@@ -29,6 +29,7 @@ enum class Attribute : int {
   posix_file_descriptor_handles = 103,
   gpu_direct_rdma_with_virtual_memory = 110,
   gpu_direct_rdma = 116,
+  gpu_direct_rdma_flush_options = 117,
   gpu_direct_rdma_writes_ordering = 118,
   dma_buf = 124,
 };
@@ -38,6 +39,11 @@ inline constexpr int granularity_minimum = 0;                // CU_MEM_ALLOC_GRA
 inline constexpr unsigned stream_non_blocking = 1;           // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned event_disable_timing = 2;          // CU_EVENT_DISABLE_TIMING
 inline constexpr unsigned host_register_portable = 1;        // CU_MEMHOSTREGISTER_PORTABLE
+inline constexpr int range_handle_type_dma_buf = 1;          // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+inline constexpr int flush_option_host = 1;                  // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST
+inline constexpr int flush_target_current_context = 0;       // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX
+inline constexpr int flush_to_owner = 100;                   // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER
+inline constexpr int writes_ordered_for_owner = 100;         // CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER
 
 /// CUmemLocation.
 struct Location {
@@ -98,11 +104,15 @@ struct Functions {
                            std::size_t count);
   Result (*cuMemExportToShareableHandle)(void* shareable, MemoryHandle handle, int type, unsigned long long flags);
   Result (*cuMemImportFromShareableHandle)(MemoryHandle* handle, void* shareable, int type);
+  /// Null where the driver is older than CUDA 11.7.
+  Result (*cuMemGetHandleForAddressRange)(void* handle, Address address, std::size_t bytes, int type,
+                                          unsigned long long flags);
   Result (*cuMemHostRegister)(void* address, std::size_t bytes, unsigned flags);
   Result (*cuMemHostUnregister)(void* address);
   Result (*cuMemsetD8Async)(Address address, unsigned char value, std::size_t bytes, Stream stream);
   Result (*cuMemcpyDtoHAsync)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*cuMemcpyHtoDAsync)(Address to, const void* from, std::size_t bytes, Stream stream);
+  Result (*cuFlushGPUDirectRDMAWrites)(int target, int scope);
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);
   Result (*cuStreamQuery)(Stream stream);
   Result (*cuStreamDestroy)(Stream stream);

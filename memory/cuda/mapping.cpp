@@ -15,7 +15,7 @@ cuda::AllocationProperties properties_of(const CudaDevice& device) noexcept {
   properties.handle_types = cuda::handle_type_posix_file_descriptor;
   properties.location.device = device.info().number;
   // Asking for it where it is missing would make cuMemCreate fail.
-  properties.is_gpu_direct_rdma_capable = device.info().takes_gpu_direct_rdma ? 1 : 0;
+  properties.is_gpu_direct_rdma_capable = device.info().makes_gpu_direct_memory ? 1 : 0;
   return properties;
 }
 
@@ -101,6 +101,15 @@ FileDescriptor CudaMapping::export_descriptor() const {
   cuda::require(device_->functions().cuMemExportToShareableHandle(&descriptor, handle_,
                                                                   cuda::handle_type_posix_file_descriptor, 0),
                 "cuMemExportToShareableHandle");
+  return FileDescriptor(descriptor);
+}
+
+FileDescriptor CudaMapping::export_dma_buf() const {
+  const CurrentContext current(*device_);
+  int descriptor = -1;
+  cuda::require(device_->functions().cuMemGetHandleForAddressRange(&descriptor, address_, size_bytes_,
+                                                                   cuda::range_handle_type_dma_buf, 0),
+                "cuMemGetHandleForAddressRange");
   return FileDescriptor(descriptor);
 }
 

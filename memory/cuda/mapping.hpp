@@ -27,6 +27,9 @@ class CudaMapping {
   [[nodiscard]] cuda::Address address() const noexcept { return address_; }
   /// For another process, or for OpenGL. Throws Error.
   [[nodiscard]] FileDescriptor export_descriptor() const;
+  /// For RDMA devices: all of this memory, from its first byte on. Only where CudaDeviceInfo::exports_dma_buf. Throws
+  /// Error.
+  [[nodiscard]] FileDescriptor export_dma_buf() const;
 
  private:
   void map(cuda::Access access);

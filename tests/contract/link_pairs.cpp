@@ -145,10 +145,18 @@ DrivingThread::~DrivingThread() {
 std::vector<LinkMaker> link_makers_with(const MemoryKind& memory,
                                         const std::function<std::span<std::byte>(const Block&)>& on_device) {
   const std::string name = "_" + std::string(memory.name());
-  return {{"local" + name, [&memory] { return make_local(memory.name()); }, &memory, &memory, on_device},
-          {"tcp" + name, make_tcp, &memory, &memory, on_device},
-          {"tcp_driven" + name, make_tcp_driven, &memory, &memory, on_device},
-          {"tcp_tls" + name, make_tcp_tls, &memory, &memory, on_device}};
+  std::vector<LinkMaker> makers{
+      {"local" + name, [&memory] { return make_local(memory.name()); }, &memory, &memory, on_device},
+      {"tcp" + name, make_tcp, &memory, &memory, on_device},
+      {"tcp_driven" + name, make_tcp_driven, &memory, &memory, on_device},
+      {"tcp_tls" + name, make_tcp_tls, &memory, &memory, on_device}};
+  if (!rdma_addresses().empty()) {
+    const auto make = [] { return make_rdma({}); };
+    makers.push_back({"rdma" + name, make, &memory, &memory, on_device});
+    makers.push_back({"rdma_from" + name, make, &memory, &host_memory(), on_device});
+    makers.push_back({"rdma_to" + name, make, &host_memory(), &memory, on_device});
+  }
+  return makers;
 }
 
 std::vector<LinkMaker> link_makers() {
@@ -160,9 +168,6 @@ std::vector<LinkMaker> link_makers() {
   std::ranges::move(link_makers_with(untouchable(), UntouchableMemory::on_device), std::back_inserter(makers));
   if (!rdma_addresses().empty()) {
     makers.push_back({"rdma", [] { return make_rdma({}); }});
-    makers.push_back({"rdma_untouchable", [] { return make_rdma({}); }, &untouchable(), &untouchable()});
-    makers.push_back({"rdma_from_untouchable", [] { return make_rdma({}); }, &untouchable()});
-    makers.push_back({"rdma_to_untouchable", [] { return make_rdma({}); }, &host_memory(), &untouchable()});
     // Like iWARP: no immediates, no memory windows.
     makers.push_back({"rdma_without_immediates", [] { return make_rdma({.immediates = false, .windows = false}); }});
     // The smallest possible queue: it is full all the time.

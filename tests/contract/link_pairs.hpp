@@ -57,7 +57,8 @@ struct LinkMaker {
 /// touch. Add new link kinds here.
 std::vector<LinkMaker> link_makers();
 
-/// local and tcp, with a pool and, where the receiver takes it, a ring of this kind of memory.
+/// local, tcp, and rdma if there is a device, with a pool and, where the receiver takes it, a ring of this kind of
+/// memory; rdma also with only one of them.
 std::vector<LinkMaker> link_makers_with(const MemoryKind& memory,
                                         const std::function<std::span<std::byte>(const Block&)>& on_device);
 

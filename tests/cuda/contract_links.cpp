@@ -7,6 +7,7 @@ namespace framewire::test {
 namespace {
 
 std::vector<LinkMaker> cuda_links() {
+  cuda_stand_in::set_attribute(118, 0);  // rdma has to flush what it writes to such a GPU
   static const CudaMemory memory(choose_cuda_device(cuda_devices(), ""));
   const auto on_device = [](const Block& block) -> std::span<std::byte> {
     return {cuda_stand_in::memory_at(dynamic_cast<const CudaBlock&>(block).address()), block.size_bytes()};

@@ -164,6 +164,41 @@ TEST_F(CudaMemoryTest, OfALostGpuFailsItsFences) {
   stand_in::lose_device(0);  // so that what is made here ends
 }
 
+TEST_F(CudaMemoryTest, IsFlushedWhereTheGpuWouldNotSeeWhatRdmaWrote) {
+  const auto ordered = memory_->allocate_private("a ring", unit_bytes, {});
+  EXPECT_NO_THROW(ordered->require_visible_writes());
+  ordered->make_writes_visible();
+  EXPECT_EQ(stand_in::flushes(), 0U);
+  stand_in::set_attribute(118, 0);
+  const CudaMemory unordered_memory(choose_cuda_device(cuda_devices(), ""));
+  const auto unordered = unordered_memory.allocate_private("a ring", unit_bytes, {});
+  EXPECT_NO_THROW(unordered->require_visible_writes());
+  unordered->make_writes_visible();
+  EXPECT_EQ(stand_in::flushes(), 1U);
+  EXPECT_EQ(stand_in::contexts_on_this_thread(), 0U);
+  for (const char* const function : {"cuCtxPushCurrent", "cuFlushGPUDirectRDMAWrites"}) {
+    stand_in::fail(function, 999);
+    EXPECT_THROW(unordered->make_writes_visible(), Error) << function;
+    EXPECT_EQ(stand_in::contexts_on_this_thread(), 0U);
+  }
+  EXPECT_EQ(stand_in::flushes(), 1U);
+}
+
+TEST_F(CudaMemoryTest, ThatCannotBeFlushedIsNotForRdmaToWrite) {
+  stand_in::set_attribute(118, 0);
+  stand_in::set_attribute(117, 0);
+  const CudaMemory blind_memory(choose_cuda_device(cuda_devices(), ""));
+  const auto block = blind_memory.allocate_private("a ring", unit_bytes, {});
+  try {
+    block->require_visible_writes();
+    FAIL() << "it is refused";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the GPU Stand-in 0 would not see in time what an RDMA device writes into its memory, and cannot be "
+                 "told to; take --memory host");
+  }
+}
+
 TEST_F(CudaMemoryTest, ThatIsFullSaysWhatIsFree) {
   stand_in::set_free_bytes(5 * unit_bytes);
   EXPECT_EQ(fault_of_allocating(6 * unit_bytes),

@@ -29,6 +29,7 @@ Result error_name(Result error, const char** text) {
                                                 {201, "CUDA_ERROR_INVALID_CONTEXT"},
                                                 {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
                                                 {400, "CUDA_ERROR_INVALID_HANDLE"},
+                                                {801, "CUDA_ERROR_NOT_SUPPORTED"},
                                                 {999, "CUDA_ERROR_UNKNOWN"}};
   const auto found = names.find(static_cast<int>(error));
   *text = found != names.end() ? found->second : nullptr;

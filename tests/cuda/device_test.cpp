@@ -36,7 +36,10 @@ TEST_F(CudaDevices, AreDescribed) {
   EXPECT_EQ(devices[1].memory_bytes, 1U << 30U);
   EXPECT_TRUE(devices[1].shares_memory);
   EXPECT_TRUE(devices[1].exports_dma_buf);
+  EXPECT_TRUE(devices[1].makes_gpu_direct_memory);
   EXPECT_TRUE(devices[1].takes_gpu_direct_rdma);
+  EXPECT_TRUE(devices[1].orders_rdma_writes);
+  EXPECT_TRUE(devices[1].flushes_rdma_writes);
 }
 
 TEST_F(CudaDevices, WithoutAnAttributeLackWhatItStandsFor) {
@@ -46,7 +49,28 @@ TEST_F(CudaDevices, WithoutAnAttributeLackWhatItStandsFor) {
   const auto devices = cuda_devices();
   EXPECT_FALSE(devices[0].shares_memory);
   EXPECT_FALSE(devices[0].exports_dma_buf);
+  EXPECT_FALSE(devices[0].makes_gpu_direct_memory);
   EXPECT_FALSE(devices[0].takes_gpu_direct_rdma);
+}
+
+/// A driver without the API of nvidia-peermem may have DMA-BUF all the same.
+TEST_F(CudaDevices, MayMakeMemoryForRdmaThatOnlyDmaBufReaches) {
+  test::cuda_stand_in::set_attribute(116, 0);  // GPUDirect RDMA by nvidia_p2p_get_pages
+  const auto devices = cuda_devices();
+  EXPECT_TRUE(devices[0].makes_gpu_direct_memory);
+  EXPECT_FALSE(devices[0].takes_gpu_direct_rdma);
+  EXPECT_TRUE(devices[0].exports_dma_buf);
+}
+
+TEST_F(CudaDevices, SayWhetherTheySeeWhatRdmaWrites) {
+  test::cuda_stand_in::set_attribute(118, 99);  // less than for the memory's owner
+  test::cuda_stand_in::set_attribute(117, 2);   // by operations in a stream, not by the program
+  EXPECT_FALSE(cuda_devices()[0].orders_rdma_writes);
+  EXPECT_FALSE(cuda_devices()[0].flushes_rdma_writes);
+  test::cuda_stand_in::set_attribute(118, 200);
+  test::cuda_stand_in::set_attribute(117, 3);
+  EXPECT_TRUE(cuda_devices()[0].orders_rdma_writes);
+  EXPECT_TRUE(cuda_devices()[0].flushes_rdma_writes);
 }
 
 TEST_F(CudaDevices, AreChosenByUuidOrPciAddress) {

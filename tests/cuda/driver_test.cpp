@@ -39,6 +39,12 @@ TEST_F(CudaDriver, WithoutOneFunctionIsToldByItsName) {
   }
 }
 
+TEST_F(CudaDriver, MayBeOlderThanDmaBuf) {
+  EXPECT_NE(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
+  test::cuda_stand_in::hide("cuMemGetHandleForAddressRange");
+  EXPECT_EQ(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
+}
+
 TEST_F(CudaDriver, OfAnOldVersionIsRefused) {
   test::cuda_stand_in::set_driver_version(11020);
   EXPECT_EQ(fault(), "the driver's CUDA 11.2 is too old; frames in GPU memory need NVIDIA's driver 465 or newer");

@@ -26,6 +26,8 @@ static_assert(static_cast<int>(Attribute::posix_file_descriptor_handles) ==
 static_assert(static_cast<int>(Attribute::gpu_direct_rdma_with_virtual_memory) ==
               CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 static_assert(static_cast<int>(Attribute::gpu_direct_rdma) == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
+static_assert(static_cast<int>(Attribute::gpu_direct_rdma_flush_options) ==
+              CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
 static_assert(static_cast<int>(Attribute::gpu_direct_rdma_writes_ordering) ==
               CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING);
 static_assert(static_cast<int>(Attribute::dma_buf) == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
@@ -35,6 +37,11 @@ static_assert(granularity_minimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
+static_assert(range_handle_type_dma_buf == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+static_assert(flush_option_host == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST);
+static_assert(flush_target_current_context == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
+static_assert(flush_to_owner == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
+static_assert(writes_ordered_for_owner == CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER);
 
 static_assert(sizeof(Location) == sizeof(CUmemLocation));
 static_assert(offsetof(Location, device) == offsetof(CUmemLocation, id));

@@ -35,11 +35,12 @@ void Machine::reset_settings() {
   driver_version = 12000;
   uuid = usual_uuid();
   free_bytes = default_free_bytes;
-  attributes = {{102, 1}, {103, 1}, {110, 1}, {116, 1}, {118, 100}, {124, 1}};
+  attributes = {{102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
   failures.clear();
   hidden.clear();
   lost = ok;
   holds_work = false;
+  flushes = 0;
   for (auto& [stream, steps] : streams) {
     steps.clear();
   }
@@ -186,6 +187,12 @@ std::size_t objects() {
          machine.streams.size() + machine.events.size() + static_cast<std::size_t>(machine.retained);
 }
 
+std::size_t flushes() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  return machine.flushes;
+}
+
 std::size_t contexts_on_this_thread() {
   return contexts().size;
 }
@@ -194,7 +201,7 @@ std::size_t contexts_on_this_thread() {
 
 /// Also the name of the newer function, with one more argument, in cuda.h; libcuda.so.1 has both.
 // NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
-extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** address, int /*version*/,
+extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** address, int version,
                                                     std::uint64_t flags) {
   using namespace framewire::test::cuda_stand_in;
   static const FunctionTable functions = [] {
@@ -207,6 +214,8 @@ extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** add
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
   const auto found = functions.find(name);
-  *address = machine.hidden == name || flags != 0 || found == functions.end() ? nullptr : found->second;
+  const bool is_newer = std::string_view(name) == "cuMemGetHandleForAddressRange" && version < 11070;
+  const bool is_hidden = machine.hidden == name || is_newer || flags != 0;
+  *address = is_hidden || found == functions.end() ? nullptr : found->second;
   return *address != nullptr ? ok : not_found;
 }

@@ -36,27 +36,25 @@ inline constexpr auto invalid_handle = Result{400};
 inline constexpr auto not_found = Result{500};
 inline constexpr auto already_registered = Result{712};
 inline constexpr auto not_registered = Result{713};
+inline constexpr auto not_supported = Result{801};
 
 inline constexpr std::size_t granularity = std::size_t{2} << 20;
 inline constexpr std::size_t default_free_bytes = std::size_t{1} << 30;
 inline constexpr std::byte poison{0xa5};
 inline constexpr const char* memory_name = "stand-in-cuda";
 
-/// The file behind memory is laid out so that Mesa's llvmpipe imports it (glImportMemoryFdEXT): a page with its header,
-/// the memory, and what llvmpipe allocates behind each buffer.
-inline constexpr std::size_t bytes_before_memory = 4096;
-inline constexpr std::size_t bytes_behind_memory = 65536;
-
 struct Allocation {
   int memfd = -1;
   std::size_t bytes = 0;
   bool is_shareable = false;
+  bool is_for_rdma = false;
   bool is_imported = false;
 };
 
 struct Mapping {
   std::size_t bytes = 0;
   std::byte* alias = nullptr;  // the same memory, for the device
+  MemoryHandle handle = 0;
   bool is_readable = false;
   bool is_writable = false;
 };
@@ -91,6 +89,7 @@ class Machine {
   Result lost = ok;
   bool holds_work = false;
   int retained = 0;
+  std::size_t flushes = 0;
   std::map<MemoryHandle, Allocation> allocations;
   std::map<Address, std::size_t> reserved;
   std::map<Address, Mapping> mappings;

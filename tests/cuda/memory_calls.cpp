@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/cuda/machine.hpp"
+#include "tests/cuda/stand_in.hpp"
 
 namespace framewire::test::cuda_stand_in {
 
@@ -57,7 +58,10 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
     }
     machine.free_bytes -= bytes;
     *handle = machine.next_number++;
-    machine.allocations[*handle] = {memfd, bytes, properties->handle_types == cuda::handle_type_posix_file_descriptor};
+    machine.allocations[*handle] = {.memfd = memfd,
+                                    .bytes = bytes,
+                                    .is_shareable = properties->handle_types == cuda::handle_type_posix_file_descriptor,
+                                    .is_for_rdma = properties->is_gpu_direct_rdma_capable != 0};
     return ok;
   });
 }
@@ -112,7 +116,7 @@ Result map(Address address, std::size_t bytes, std::size_t offset, MemoryHandle 
     if (alias == MAP_FAILED) {
       return Result::out_of_memory;
     }
-    machine.mappings[address] = {bytes, static_cast<std::byte*>(alias)};
+    machine.mappings[address] = {.bytes = bytes, .alias = static_cast<std::byte*>(alias), .handle = handle};
     return ok;
   });
 }
@@ -175,6 +179,28 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
   });
 }
 
+/// A descriptor of the memory that the device sees, in place of a DMA-BUF. Of whole mappings only, because it could not
+/// begin within one.
+Result range_handle(void* handle, Address address, std::size_t bytes, int type, unsigned long long flags) {
+  return guarded("cuMemGetHandleForAddressRange", true, [&](Machine& machine) {
+    constexpr std::size_t page_bytes = 4096;
+    if (type != 1 || flags != 0 || address % page_bytes != 0 || bytes % page_bytes != 0) {
+      return invalid_value;
+    }
+    const auto found = machine.mappings.find(address);
+    if (found == machine.mappings.end() || found->second.bytes != bytes || !found->second.is_readable) {
+      return invalid_value;
+    }
+    const auto allocation = machine.allocations.find(found->second.handle);
+    if (machine.attributes[124] == 0 || allocation == machine.allocations.end() || !allocation->second.is_for_rdma) {
+      return not_supported;
+    }
+    const int descriptor = ::fcntl(allocation->second.memfd, F_DUPFD_CLOEXEC, 0);
+    std::memcpy(handle, &descriptor, sizeof descriptor);
+    return descriptor >= 0 ? ok : Result{304};
+  });
+}
+
 Result register_host(void* address, std::size_t bytes, unsigned /*flags*/) {
   return guarded("cuMemHostRegister", true, [&](Machine& machine) {
     if (address == nullptr || bytes == 0) {
@@ -205,6 +231,7 @@ void add_memory_functions(FunctionTable& functions) {
   functions["cuMemSetAccess"] = address_of(set_access);
   functions["cuMemExportToShareableHandle"] = address_of(export_handle);
   functions["cuMemImportFromShareableHandle"] = address_of(import_handle);
+  functions["cuMemGetHandleForAddressRange"] = address_of(range_handle);
   functions["cuMemHostRegister"] = address_of(register_host);
   functions["cuMemHostUnregister"] = address_of(unregister_host);
 }

@@ -8,6 +8,11 @@
 
 namespace framewire::test::cuda_stand_in {
 
+/// The file behind memory is laid out so that Mesa's llvmpipe imports it (glImportMemoryFdEXT): a page with its header,
+/// the memory, and what llvmpipe allocates behind each buffer.
+inline constexpr std::size_t bytes_before_memory = 4096;
+inline constexpr std::size_t bytes_behind_memory = 65536;
+
 /// As a process starts: one GPU with 1 GiB of memory, and no call that fails. Work that waits is forgotten.
 void reset();
 
@@ -34,6 +39,8 @@ std::byte* memory_at(std::uint64_t address);
 /// What was made and not ended, for tests that look for leaks: allocations, mappings, reserved ranges, registrations,
 /// streams, events, and retained contexts.
 std::size_t objects();
+/// How often what RDMA devices wrote was flushed, since reset().
+std::size_t flushes();
 /// Contexts that this thread pushed and did not pop.
 std::size_t contexts_on_this_thread();
 

@@ -60,6 +60,19 @@ Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream st
   });
 }
 
+Result flush_remote_writes(int target, int scope) {
+  return guarded("cuFlushGPUDirectRDMAWrites", true, [&](Machine& machine) {
+    if (target != 0 || (scope != 100 && scope != 200)) {
+      return invalid_value;
+    }
+    if ((static_cast<unsigned>(machine.attributes[117]) & 1U) == 0) {
+      return not_supported;
+    }
+    ++machine.flushes;
+    return ok;
+  });
+}
+
 Result make_stream(Stream* stream, unsigned /*flags*/) {
   return guarded("cuStreamCreate", true, [&](Machine& machine) {
     *stream = reinterpret_cast<Stream>(machine.next_number++);
@@ -125,6 +138,7 @@ void add_work_functions(FunctionTable& functions) {
   functions["cuMemsetD8Async"] = address_of(set_bytes);
   functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
   functions["cuMemcpyHtoDAsync"] = address_of(copy_from_host);
+  functions["cuFlushGPUDirectRDMAWrites"] = address_of(flush_remote_writes);
   functions["cuStreamCreate"] = address_of(make_stream);
   functions["cuStreamQuery"] = address_of(query_stream);
   functions["cuStreamDestroy"] = address_of(end_stream);

@@ -226,7 +226,7 @@ TEST_P(RdmaMemory, FramesGoFromMemoryThatNobodyTouchesToSuchMemory) {
   EXPECT_EQ(take_all(first, memory_).size(), frames);
   other.join();
   EXPECT_EQ(seen_by_second.size(), frames);
-  EXPECT_EQ(memory_.copies(), 0U);
+  EXPECT_EQ(memory_.copies(), 1U) << "the trial of the ring in such memory";
   EXPECT_NE(first.status().start_line.find("memory=untouchable "), std::string::npos) << first.status().start_line;
   EXPECT_NE(second.status().start_line.find("memory=host "), std::string::npos) << second.status().start_line;
 }

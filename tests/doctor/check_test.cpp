@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "doctor/gpu_access.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {
@@ -161,10 +162,39 @@ TEST(CheckMachine, GpuDirectSaysHowFarEachCardIs) {
   MachineFacts machine = test::rdma_machine();
   machine.gpu.devices = {an_h200()};
   const auto first_line = [&] { return find(checked(machine), "GPUDirect").details.at(0); };
-  EXPECT_EQ(first_line(), "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by a way that the system does not tell");
+  EXPECT_EQ(first_line(),
+            "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by a way that the system does not tell: its memory by DMA-BUF");
   machine.gpu.devices.front().route.path = "/sys/devices/pci0000:3a/0000:3a:00.0/0000:65:00.0";
   machine.rdma.adapters.front().pci->route.path = "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0";
-  EXPECT_EQ(first_line(), "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by one PCIe switch");
+  EXPECT_EQ(first_line(), "mlx5_0 reaches NVIDIA H200 at 0000:65:00.0 by one PCIe switch: its memory by DMA-BUF");
+}
+
+TEST(CheckMachine, GpuDirectSaysByWhichWayEachDeviceReachesTheMemory) {
+  MachineFacts machine = test::rdma_machine();
+  machine.gpu.devices = {an_h200()};
+  RdmaAdapter& card = machine.rdma.adapters.front();
+  CudaDeviceInfo& gpu = machine.gpu.devices.front().info;
+  const auto access = [&] { return access_to(gpu, card, machine.gpu.has_peermem); };
+  EXPECT_EQ(access(), GpuAccess::dma_buf);
+  card.device->takes_dma_buf.reset();
+  EXPECT_EQ(access(), GpuAccess::unknown);
+  card.device->takes_dma_buf = false;
+  EXPECT_EQ(access(), GpuAccess::none);
+  machine.gpu.has_peermem = true;
+  EXPECT_EQ(access(), GpuAccess::peer_memory);
+  EXPECT_TRUE(has(find(checked(machine), "GPUDirect").details.at(0), ": its memory by nvidia_peermem"));
+  card.device->takes_dma_buf = true;
+  EXPECT_EQ(access(), GpuAccess::dma_buf) << "the link tries it first";
+  gpu.exports_dma_buf = false;
+  EXPECT_EQ(access(), GpuAccess::peer_memory);
+  gpu.takes_gpu_direct_rdma = false;
+  EXPECT_EQ(access(), GpuAccess::none);
+  gpu.takes_gpu_direct_rdma = true;
+  card.pci.reset();  // as Soft-RoCE
+  EXPECT_EQ(access(), GpuAccess::none);
+  EXPECT_TRUE(has(find(checked(machine), "GPUDirect").details.at(0), "by the processor: not its memory"));
+  card.device.reset();
+  EXPECT_EQ(access(), GpuAccess::unknown);
 }
 
 TEST(CheckMachine, GpuDirectIsWhatBothCardsAllow) {

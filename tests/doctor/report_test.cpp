@@ -147,6 +147,17 @@ TEST(JsonReport, HasFindingsAndTheFactsBehindThem) {
   }
 }
 
+TEST(JsonReport, SaysHowRdmaDevicesReachAGpu) {
+  MachineFacts machine = test::rdma_machine();
+  CudaDeviceInfo info{.name = "NVIDIA H200", .uuid = "GPU-1", .pci_address = "0000:65:00.0"};
+  info.exports_dma_buf = true;
+  machine.gpu.devices = {{.info = info}};
+  const auto json = nlohmann::json::parse(json_report(machine, check_machine(machine, {}), {}));
+  const auto& device = json.at("gpu").at("devices").at(0);
+  EXPECT_EQ(device.at("rdma_devices").at("mlx5_0"), "unknown") << "what lies between them";
+  EXPECT_EQ(device.at("rdma_access").at("mlx5_0"), "dma_buf");
+}
+
 TEST(JsonReport, TextThatIsNoUtf8IsReplaced) {
   MachineFacts machine = test::plain_machine();
   machine.system.kernel = "6.1\xff";

@@ -56,6 +56,13 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
   }
 }
 
+void RdmaLinkCore::say_how_reached(const MemoryRegion& memory_region) {
+  if (!memory_region.reached.empty() && memory_region.reached != said_reached_) {
+    said_reached_ = memory_region.reached;
+    connection_->say(LogLevel::info, "the RDMA device " + connection_->device_name() + " reaches " + said_reached_);
+  }
+}
+
 bool RdmaLinkCore::post(std::span<ibv_send_wr> requests) noexcept {
   const bool is_posted = sends_.post(requests);
   if (!is_posted) {

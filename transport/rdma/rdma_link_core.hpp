@@ -43,6 +43,8 @@ class RdmaLinkCore {
   /// the link ends first, which the events also tell, or `stop`, called without the mutex, returns true. On the thread
   /// of maintain(), or in the link's destructor.
   bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns, const StopCheck& stop = {});
+  /// Logs how the RDMA device reaches a device's memory, once until that changes. Nothing for host memory.
+  void say_how_reached(const MemoryRegion& memory_region);
 
   // ---- Any thread ----
 
@@ -93,6 +95,7 @@ class RdmaLinkCore {
   FileDescriptor poller_;
   FileDescriptor events_poller_;
   std::atomic<LinkState> state_ = LinkState::open;
+  std::string said_reached_;  // say_how_reached() only
 
   mutable std::mutex mutex_;
   SendQueue sends_;

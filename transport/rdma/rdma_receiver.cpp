@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -11,6 +12,7 @@
 #include "base/text.hpp"
 #include "transport/credit_batch.hpp"
 #include "transport/rdma/memory_window.hpp"
+#include "transport/rdma/write_trial.hpp"
 #include "transport/ring_limits.hpp"
 
 namespace framewire {
@@ -37,7 +39,7 @@ RdmaReceiver::~RdmaReceiver() {
 }
 
 std::string RdmaReceiver::note() const {
-  return ring_has_windows_ ? " ring=window" : " ring=registration";
+  return ring_has_windows_ && memory().is_host() ? " ring=window" : " ring=registration";
 }
 
 /// Waits until the last credits have arrived, because disconnecting flushes requests in flight.
@@ -71,12 +73,18 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   }
   auto ring = std::make_shared<RdmaRing>(core_.connection().protection_domain(), epoch, slot_bytes, ring_slots,
                                          can_bind, relaxed_ordering_, stop_check(), memory());
-  if (const bool has_windows = ring->has_windows(); ring_has_windows_.exchange(has_windows) && !has_windows) {
+  const bool is_on_host = ring->payload_block()->host() != nullptr;
+  if (const bool has_windows = ring->has_windows();
+      is_on_host && ring_has_windows_.exchange(has_windows) && !has_windows) {
     core_.connection().say(LogLevel::info, "the RDMA device " + core_.connection().device_name() +
                                                " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
                                                ": ring=registration from here on");
   }
   living_rings_.add(ring->payload_block());
+  if (!is_on_host) {
+    try_writing(core_.connection(), ring->payload_region());
+    core_.say_how_reached(ring->payload_region());
+  }
   bind(*ring);
   RingAccess access = ring->access();
   access.receive_depth = core_.connection().capabilities().receive_depth;
@@ -197,11 +205,26 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
     return std::nullopt;
   }
   ring->is_lent[header.slot] = !frame->is_last;
+  if (!show_writes(*ring)) {
+    return std::nullopt;
+  }
   frame->block = ring->payload_block();
   frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
   frame->payload = host_bytes(*frame->block, frame->offset_in_block_bytes, header.layout.size_bytes);
   frame->received_ns = monotonic_ns();
   return frame;
+}
+
+/// The completion says that the bytes have left the RDMA device. Not every device sees them in its memory by then.
+bool RdmaReceiver::show_writes(const RdmaRing& ring) noexcept {
+  try {
+    ring.payload_block()->make_writes_visible();
+    return true;
+  } catch (const std::exception& error) {
+    core_.fail(LinkState::lost,
+               "what the sender wrote to " + ring.payload_region().reached + " cannot be seen there: " + error.what());
+    return false;
+  }
 }
 
 /// Decodes and checks the header. Copies a payload from the cell to its slot. Returns the fault, or null.

@@ -46,6 +46,7 @@ class RdmaReceiver final : public ReceiverLink {
   std::optional<IncomingFrame> take_slice(const Immediate& immediate) noexcept;
   [[nodiscard]] const char* read_cell(const RdmaRing& ring, const Immediate& immediate,
                                       FrameHeader& header) const noexcept;
+  bool show_writes(const RdmaRing& ring) noexcept;
   RdmaRing* find_ring(std::uint32_t epoch_bits) noexcept;
   void send_credits() noexcept;
   bool post_credits(std::span<const Immediate> credits) noexcept;
@@ -56,7 +57,7 @@ class RdmaReceiver final : public ReceiverLink {
   const bool relaxed_ordering_;
   RdmaLinkCore core_;
   const bool has_windows_;                      // the device can bind windows
-  std::atomic<bool> ring_has_windows_ = false;  // the newest ring
+  std::atomic<bool> ring_has_windows_ = false;  // the newest ring in host memory
   LivingRings living_rings_;                    // begin_epoch()
 
   // Guarded by core_.mutex().

@@ -74,6 +74,7 @@ RdmaSender::~RdmaSender() {
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
   auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(), pool->block());
+  core_.say_how_reached(*memory_region);
   const std::scoped_lock lock(core_.mutex());
   announced_pool_ = std::move(pool);
   announced_memory_region_ = std::move(memory_region);

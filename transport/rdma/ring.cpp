@@ -21,8 +21,10 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
       relaxed_ordering_(relaxed_ordering) {
   const std::string name = std::to_string(slots) + " ring slots";
   payload_ = memory.allocate_private(name, stride_bytes_ * slots, stop);
+  payload_->require_visible_writes();
   cells_ = HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop);
-  if (can_bind) {
+  // A device's memory takes no windows: ibv_reg_dmabuf_mr knows no IBV_ACCESS_MW_BIND.
+  if (can_bind && payload_->host() != nullptr) {
     register_all(protection_domain, IBV_ACCESS_MW_BIND);
     if (make_windows(protection_domain, can_bind)) {
       return;
@@ -38,11 +40,12 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
 }
 
 void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening) {
-  // The payload may arrive in any order on the bus: only its completion counts. So may the cells, but they are few.
+  // The payload may arrive in any order on the bus: only its completion counts. So may the cells, but they are few. In
+  // the memory of another device nobody promises that the payload comes before its completion then.
+  const bool is_relaxed = relaxed_ordering_ && payload_->host() != nullptr;
   constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const unsigned access = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE) | opening;
-  payload_window_.memory_region =
-      register_memory(protection_domain, payload_, access | (relaxed_ordering_ ? relaxed : 0U));
+  payload_window_.memory_region = register_memory(protection_domain, payload_, access | (is_relaxed ? relaxed : 0U));
   cells_window_.memory_region = register_memory(protection_domain, cells_, access);
 }
 

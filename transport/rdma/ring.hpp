@@ -21,8 +21,9 @@ using WindowTrial = std::function<bool(const MemoryRegion& memory_region)>;
 /// A slot belongs to the sender until it has announced the last slice of a frame there, and then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates the slots in `memory`, and registers them. When `can_bind` is set and returns true, the sender gets
-  /// access only by bind_requests(). Otherwise the MRs themselves allow remote writes. Throws Error.
+  /// Allocates the slots in `memory`, and registers them. When they are in host memory, `can_bind` is set and it
+  /// returns true, the sender gets access only by bind_requests(). Otherwise the MRs themselves allow remote writes.
+  /// Throws Error, also where what arrives in `memory` could not be seen in time.
   RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
            std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
            const MemoryKind& memory);
@@ -36,9 +37,8 @@ class RdmaRing {
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
     return payload_window_.memory_region->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
-  [[nodiscard]] const std::shared_ptr<const Block>& payload_block() const noexcept {
-    return payload_window_.memory_region->block;
-  }
+  [[nodiscard]] const MemoryRegion& payload_region() const noexcept { return *payload_window_.memory_region; }
+  [[nodiscard]] const std::shared_ptr<const Block>& payload_block() const noexcept { return payload_region().block; }
   [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
 
   [[nodiscard]] bool has_windows() const noexcept { return payload_window_.window != nullptr; }

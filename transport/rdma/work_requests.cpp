@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/rdma/device_memory.hpp"
 #include "transport/rdma/verbs.hpp"
 
 namespace framewire {
@@ -48,6 +49,14 @@ std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd
                                                     std::shared_ptr<const Block> block, unsigned access) {
   const std::uint64_t size_bytes = block->size_bytes();
   const RegisteredAs as = block->registered_as();
+  if (!as.device.empty()) {
+    DeviceRegistration registration = register_device_memory(*protection_domain, as, size_bytes, access);
+    return std::make_shared<const MemoryRegion>(MemoryRegion{.protection_domain = protection_domain,
+                                                             .block = std::move(block),
+                                                             .mr = std::move(registration.mr),
+                                                             .address = as.address,
+                                                             .reached = std::move(registration.reached)});
+  }
   ibv_mr* mr = register_at(protection_domain.get(), as, size_bytes, access);
   if (const unsigned needed = access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};
       mr == nullptr && errno != ENOMEM && needed != access) {

@@ -78,6 +78,7 @@ struct MemoryRegion {
   std::shared_ptr<const Block> block;
   std::shared_ptr<ibv_mr> mr;
   std::uint64_t address = 0;  // of the first byte, as work requests name it
+  std::string reached{};      // only of a device's memory: "the memory of the GPU NVIDIA H200 by DMA-BUF"
 
   /// Only of a host block.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return block->host()->bytes(); }
@@ -88,7 +89,8 @@ std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device);
 
 /// Registers a whole block of any kind with `access` (ibv_access_flags). Drops optional access flags that the device
 /// refuses (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Any thread. Throws Error (failed). When
-/// RLIMIT_MEMLOCK is the cause, the message says the limit, the size needed and how to raise the limit.
+/// RLIMIT_MEMLOCK is the cause, the message says the limit, the size needed and how to raise the limit. A device's
+/// memory is registered as transport/rdma/device_memory.hpp says.
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
                                                     std::shared_ptr<const Block> block, unsigned access);
 

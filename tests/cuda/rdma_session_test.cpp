@@ -1,0 +1,215 @@
+// Whole sessions over rdma with frames in a GPU's memory, and what the two ends say where its memory cannot be reached.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "frame/test_pattern.hpp"
+#include "memory/cuda/cuda_memory.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/cuda/dma_buf_verbs.hpp"
+#include "tests/cuda/stand_in.hpp"
+#include "transport/rdma/addresses.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
+
+namespace framewire::test {
+namespace {
+
+namespace stand_in = cuda_stand_in;
+namespace verbs = dma_buf_verbs;
+
+constexpr std::uint64_t frame_bytes = 20'000;
+constexpr std::uint64_t frames = 50;
+
+class GpuSession : public testing::TestWithParam<std::string> {
+ protected:
+  GpuSession() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+  void SetUp() override {
+    stand_in::reset();
+    verbs::reset();
+    memory_.emplace(choose_cuda_device(cuda_devices(), ""));
+  }
+  void TearDown() override {
+    stop();
+    EXPECT_EQ(verbs::living(), 0U);
+    memory_.reset();
+    stand_in::reset();
+    verbs::reset();
+  }
+
+  static EndpointOptions endpoint(bool may_choose) {
+    EndpointOptions options;
+    options.may_choose_link = may_choose;
+    options.allowed_links = may_choose ? std::vector{LinkKind::rdma, LinkKind::tcp} : std::vector{LinkKind::rdma};
+    options.native_on_loopback = true;
+    return options;
+  }
+
+  static std::span<std::byte> on_device(const Block& block) {
+    return {stand_in::memory_at(dynamic_cast<const CudaBlock&>(block).address()), block.size_bytes()};
+  }
+
+  /// A sender whose frames lie in this memory. With `allows_pull` it goes on until it is stopped.
+  void start(const MemoryKind& memory, bool may_choose, bool allows_pull = false) {
+    StreamOptions options;
+    options.name = "test";
+    options.delivery = allows_pull ? Delivery::latest : Delivery::every;
+    options.max_frames = allows_pull ? 0 : frames;
+    options.allows_pull = allows_pull;
+    options.memory = &memory;
+    stream_ = std::make_unique<Stream>(options);
+    EndpointOptions listening = endpoint(may_choose);
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
+    source_ = std::thread([this] {
+      stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
+      while (auto slot = stream_->claim()) {
+        const Block& block = *slot->block();
+        const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
+        write_test_lines(bytes.subspan(slot->offset_in_block_bytes(), frame_bytes), slot->next_sequence());
+        stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = nullptr});
+        if (stream_->options().allows_pull) {
+          std::this_thread::sleep_for(std::chrono::microseconds(500));
+        }
+      }
+      stream_->finish();
+    });
+  }
+
+  void stop() {
+    if (stream_) {
+      stream_->stop();
+      source_.join();
+      service_->drain(monotonic_ns() + 5 * ns_per_s);
+      service_.reset();
+      stream_.reset();
+    }
+  }
+
+  SubscriberOptions dialling(const MemoryKind* memory, bool may_choose) const {
+    SubscriberOptions options{.endpoint = endpoint(may_choose), .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    if (memory != nullptr) {
+      options.memory = {memory};
+    }
+    return options;
+  }
+
+  /// Takes frames until the viewer ends. Returns how many came whole.
+  static std::uint64_t take_all(Subscriber& subscriber) {
+    std::uint64_t whole = 0;
+    EXPECT_TRUE(eventually([&] {
+      while (const auto frame = subscriber.next()) {
+        const Block& block = *frame->block();
+        const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
+        whole += find_torn_line(bytes.subspan(frame->offset_in_block_bytes(), frame_bytes), frame->header().sequence)
+                     ? 0U
+                     : 1U;
+      }
+      const SubscriberState state = subscriber.status().state;
+      subscriber.wait(monotonic_ns() + 5 * ns_per_ms);
+      return state == SubscriberState::finished || state == SubscriberState::failed;
+    }));
+    return whole;
+  }
+
+  TemporaryFolder folder_;
+  KeptLog log_;
+  std::optional<CudaMemory> memory_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<SenderService> service_;
+  std::thread source_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string why =
+    "cannot reach the memory of the GPU Stand-in 0: no DMA-BUF (its driver: Operation not supported)";
+
+TEST_P(GpuSession, GoesFromGpuToGpu) {
+  start(*memory_, false);
+  Subscriber viewer(dialling(&*memory_, false), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  EXPECT_TRUE(has(viewer.status().start_line, "memory=cuda ")) << viewer.status().start_line;
+  EXPECT_TRUE(has(viewer.status().start_line, "ring=registration")) << viewer.status().start_line;
+  viewer.close("{}");
+  stop();
+  EXPECT_TRUE(has(log_.text(), " reaches the memory of the GPU Stand-in 0 by DMA-BUF")) << log_.text();
+}
+
+TEST_P(GpuSession, IsReadByAViewerThatPulls) {
+  start(*memory_, false, true);
+  SubscriberOptions options = dialling(nullptr, false);
+  options.endpoint.pull_interval_ns = ns_per_ms;
+  Subscriber viewer(options, log_);
+  std::uint64_t pulled = 0;
+  EXPECT_TRUE(eventually([&] {
+    while (const auto frame = viewer.next()) {
+      EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence)) << frame->header().sequence;
+      ++pulled;
+    }
+    viewer.wait(monotonic_ns() + 5 * ns_per_ms);
+    return pulled >= 20 || viewer.status().state == SubscriberState::failed;
+  })) << viewer.status().message;
+  EXPECT_GE(pulled, 20U) << viewer.status().message;
+  const auto registered = verbs::registered();
+  ASSERT_FALSE(registered.empty());
+  EXPECT_EQ(registered.back().access, static_cast<unsigned>(IBV_ACCESS_REMOTE_READ));
+  viewer.close("{}");
+}
+
+TEST_P(GpuSession, TellsTheViewerThatTheSendersGpuCannotBeReached) {
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  start(*memory_, false);
+  Subscriber viewer(dialling(nullptr, false), log_);
+  EXPECT_EQ(take_all(viewer), 0U);
+  EXPECT_EQ(viewer.status().state, SubscriberState::failed);
+  EXPECT_TRUE(has(viewer.status().message, why)) << viewer.status().message;
+  viewer.close("{}");
+  stop();
+  EXPECT_TRUE(has(log_.text(), why)) << log_.text();
+}
+
+TEST_P(GpuSession, SaysThatTheViewersGpuCannotBeReached) {
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  start(host_memory(), false);
+  Subscriber viewer(dialling(&*memory_, false), log_);
+  EXPECT_EQ(take_all(viewer), 0U);
+  EXPECT_EQ(viewer.status().state, SubscriberState::failed);
+  EXPECT_TRUE(has(viewer.status().message, why)) << viewer.status().message;
+  viewer.close("{}");
+}
+
+/// Another link is no secret: the start line has the reason.
+TEST_P(GpuSession, TakesAnotherLinkInTheOpen) {
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  start(*memory_, true);
+  Subscriber viewer(dialling(&*memory_, true), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  EXPECT_TRUE(has(viewer.status().start_line, "transport=tcp")) << viewer.status().start_line;
+  EXPECT_TRUE(has(viewer.status().start_line, why)) << viewer.status().start_line;
+  viewer.close("{}");
+}
+
+std::vector<std::string> rdma_here() {
+  return rdma_addresses().empty() ? std::vector<std::string>{} : std::vector<std::string>{"rdma"};
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuSession);
+INSTANTIATE_TEST_SUITE_P(Whole, GpuSession, testing::ValuesIn(rdma_here()), [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,41 @@
+// A queue pair that is connected to itself: for trials that must not put a session at risk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "transport/rdma/verbs.hpp"
+
+namespace framewire {
+
+/// A reliable queue pair (QP) of its own, with its completion queue. One thread, at set-up. The memory that
+/// its requests name outlives this.
+class LoopbackPair {
+ public:
+  enum class Path {
+    as_connected,  // that of the connected QP: nothing that leaves the device can be posted
+    to_itself,     // from the port to itself: what is written returns inside the device
+  };
+
+  /// In this PD, at the port of `connected`. If the device refuses (iWARP always does), it is not ready.
+  LoopbackPair(ibv_pd* protection_domain, ibv_qp* connected, Path path) noexcept;
+
+  [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
+
+  /// Posts this signalled request, and waits for its completion. False when the device refuses it, completes it with an
+  /// error, or does not complete it within `timeout_ns`.
+  bool complete(ibv_send_wr request, std::int64_t timeout_ns) noexcept;
+
+ private:
+  struct QueuePairDeleter {
+    void operator()(ibv_qp* pair) const noexcept { ibv_destroy_qp(pair); }
+  };
+
+  bool connect(ibv_qp* connected, Path path) noexcept;
+
+  VerbsPtr<ibv_cq> completions_;
+  std::unique_ptr<ibv_qp, QueuePairDeleter> pair_;
+  bool is_ready_ = false;
+};
+
+}  // namespace framewire

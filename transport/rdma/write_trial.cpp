@@ -1,0 +1,84 @@
+#include "transport/rdma/write_trial.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/rdma/loopback_pair.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t write_timeout_ns = 2 * ns_per_s;
+constexpr std::int64_t copy_timeout_ns = 2 * ns_per_s;
+constexpr std::uint64_t most_trial_bytes = 65536;
+
+/// Another one each time: what an earlier trial left somewhere must not pass for this one's.
+void fill(std::span<std::byte> bytes) {
+  const auto first = static_cast<std::uint64_t>(monotonic_ns());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>((first + i * 7) % 251);
+  }
+}
+
+bool write(const ConnectedQueuePair& connection, const MemoryRegion& from, const MemoryRegion& to,
+           std::uint64_t size_bytes) noexcept {
+  ibv_sge part{.addr = from.address, .length = static_cast<std::uint32_t>(size_bytes), .lkey = from.mr->lkey};
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.sg_list = &part;
+  request.num_sge = 1;
+  request.wr.rdma.remote_addr = to.address;
+  request.wr.rdma.rkey = to.mr->rkey;
+  LoopbackPair pair(to.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::to_itself);
+  return pair.complete(request, write_timeout_ns);
+}
+
+/// False where the memory's device fails, or takes too long.
+bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std::uint64_t size_bytes) {
+  const auto fence = from.block->copy_to_host(into, 0, size_bytes, nullptr);
+  const std::int64_t deadline_ns = monotonic_ns() + copy_timeout_ns;
+  while (fence->state() == FenceState::pending && monotonic_ns() < deadline_ns) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return fence->state() == FenceState::done;
+}
+
+}  // namespace
+
+void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memory_region) {
+  const std::uint64_t size_bytes = std::min(memory_region.block->size_bytes(), most_trial_bytes);
+  const std::string memory = !memory_region.reached.empty()
+                                 ? memory_region.reached
+                                 : "memory of the kind " + std::string(memory_region.block->kind().name());
+  const std::string device =
+      "the RDMA device " + std::string(ibv_get_device_name(connection.queue_pair()->context->device));
+  const auto pattern = HostBlock::create_private("a trial of RDMA", size_bytes);
+  fill(pattern->bytes().first(size_bytes));
+  if (const auto from = register_memory(memory_region.protection_domain, pattern, 0);
+      !write(connection, *from, memory_region, size_bytes)) {
+    throw Error::failed(device + " could not write to " + memory + " in a trial; take --memory host");
+  }
+  try {
+    memory_region.block->make_writes_visible();
+  } catch (const Error& error) {
+    throw error.with_context("what " + device + " wrote to " + memory + " cannot be seen there");
+  }
+  const auto seen = HostBlock::create_private("a trial of RDMA", size_bytes);
+  try {
+    if (!copy(memory_region, seen, size_bytes)) {
+      throw Error::failed("its device failed, or did not copy it within 2 s");
+    }
+  } catch (const Error& error) {
+    throw error.with_context("a trial of " + memory + " could not be read");
+  }
+  if (!std::ranges::equal(seen->bytes().first(size_bytes), pattern->bytes().first(size_bytes))) {
+    throw Error::failed("what " + device + " wrote to " + memory + " did not arrive there; take --memory host");
+  }
+}
+
+}  // namespace framewire
