@@ -162,7 +162,7 @@ void require_every_message(const RowResult& row) {
 }
 
 RowResult measure_row(const RowPlan& plan, const RowContext& context) {
-  Stream stream(stream_options_of(plan));
+  Stream stream(stream_options_of(plan, *context.memory));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   EndpointOptions dialling = context.endpoint;
   const LinkKind kind = link_kind_from_name(plan.transport).value_or(LinkKind::tcp);

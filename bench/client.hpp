@@ -17,6 +17,7 @@
 #include "base/log.hpp"
 #include "bench/row.hpp"
 #include "command/interruption.hpp"
+#include "memory/host_block.hpp"
 #include "transport/address.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/endpoint_options.hpp"
@@ -54,7 +55,8 @@ Error no_server(const HostPort& at, const std::string& why = {});
 struct RowContext {
   EndpointOptions endpoint;  // `dial` is the server's address
   LastLogLine& log;
-  Interruption& interruption;  // Ctrl-C; ends the row
+  Interruption& interruption;                 // Ctrl-C; ends the row
+  const MemoryKind* memory = &host_memory();  // of the messages of links; outlives the row
 };
 
 /// The row was interrupted; its measurement is not valid.

@@ -22,7 +22,10 @@ struct Published {
 /// Publishes messages until the plan is complete. With one message in flight, the next slot becomes free when the
 /// receiver has returned the last message: that is a round trip.
 Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
-  const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
+  // A device that need not fill its slots need not copy them either.
+  const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0),
+                       .layout = {},
+                       .is_on_device = !plan.touches_payload && !stream.options().memory->is_host()};
   const std::int64_t period_ns = plan.period_ns();
   const bool measures_latency = plan.operation == "latency";
   Published done;
@@ -56,14 +59,19 @@ Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t beg
 
 }  // namespace
 
-StreamOptions stream_options_of(const RowPlan& plan) {
+StreamOptions stream_options_of(const RowPlan& plan, const MemoryKind& memory) {
   return {.name = "bench",
           .delivery = Delivery::every,
           .slots_per_viewer = plan.slots,
           .max_viewers = 1,
           .ends_with_viewers = true,
           .one_in_flight = plan.operation == "latency",
-          .wait = plan.wait};
+          .wait = plan.wait,
+          .memory = &memory};
+}
+
+std::vector<const MemoryKind*> kinds_besides_host(const MemoryKind& memory) {
+  return memory.is_host() ? std::vector<const MemoryKind*>() : std::vector{&memory};
 }
 
 SideResult send_messages(Stream& stream, const RowPlan& plan) {
@@ -121,10 +129,15 @@ bool warm_up(Stream& stream, const RowPlan& plan) {
 
 // ---- Measuring a link's row on the receiving side ----
 
-void RowMeter::take(const ReceivedFrame& frame) {
+std::span<const std::byte> RowMeter::bytes_of(ReceivedFrame& frame) {
+  copies_.copy(frame, [] { return false; });
+  return frame.payload();
+}
+
+void RowMeter::take(ReceivedFrame& frame) {
   const FrameHeader& header = frame.header();
   if ((header.user_tag & bench_tag_result) != 0) {
-    const auto text = frame.payload();
+    const auto text = bytes_of(frame);
     sender_result_ = side_result_from_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
     return;
   }
@@ -139,9 +152,9 @@ void RowMeter::take(const ReceivedFrame& frame) {
   span_.take(header.times.begun_ns, frame.received_ns(), clock_.offset_ns);
   latency_.add(frame.received_ns() + clock_.offset_ns - header.times.completed_ns);
   if ((header.user_tag & bench_tag_touch) != 0) {
-    sum_ += sum_of(frame.payload());
+    sum_ += sum_of(bytes_of(frame));
   }
-  bytes_ += frame.payload().size();
+  bytes_ += header.layout.size_bytes;
 }
 
 /// Returns how the session ended, if it has. Otherwise waits in the mode that the sender asked for.
@@ -165,7 +178,8 @@ SideResult RowMeter::result() const {
           .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_begin_ns_) / 1e9,
           .latency_us = latency_of(latency_),
           .latency_uncertainty_us = static_cast<double>(clock_.uncertainty_ns) / 1e3,
-          .transport = subscriber_.status().transport};
+          .transport = subscriber_.status().transport,
+          .memory = subscriber_.status().memory};
 }
 
 }  // namespace framewire

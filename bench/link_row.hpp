@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/adaptive_spin.hpp"
 #include "base/clock.hpp"
 #include "base/histogram.hpp"
 #include "bench/row.hpp"
+#include "transport/session/host_copies.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/stream.hpp"
 
@@ -32,8 +35,11 @@ constexpr WaitMode wait_mode_of(std::uint64_t tag) noexcept {
 
 // ---- Sending a link's row (by the client, or in a reverse row by the server) ----
 
-/// The options of a stream for the row's only viewer.
-StreamOptions stream_options_of(const RowPlan& plan);
+/// The options of a stream for the row's only viewer. `memory` outlives the stream.
+StreamOptions stream_options_of(const RowPlan& plan, const MemoryKind& memory);
+
+/// What a receiver takes (SubscriberOptions::memory).
+std::vector<const MemoryKind*> kinds_besides_host(const MemoryKind& memory);
 
 /// Publishes messages until the plan is complete or the stream stops. Returns their number and the time they took. The
 /// epoch has begun and warm_up() is over. The caller finishes the stream. The source's thread.
@@ -92,7 +98,8 @@ class RowMeter {
   [[nodiscard]] const std::optional<SideResult>& sender_result() const noexcept { return sender_result_; }
 
  private:
-  void take(const ReceivedFrame& frame);
+  void take(ReceivedFrame& frame);
+  std::span<const std::byte> bytes_of(ReceivedFrame& frame);
   std::optional<SubscriberStatus> wait_for_more(std::uint64_t& seen_version);
 
   Subscriber& subscriber_;
@@ -104,12 +111,13 @@ class RowMeter {
   std::uint64_t sum_ = 0;
   WaitMode wait_ = WaitMode::adaptive;
   std::optional<SideResult> sender_result_;
+  HostCopies copies_;  // of what is read
 };
 
 template <typename GoOn>
 std::optional<SubscriberStatus> RowMeter::take_all(const GoOn& go_on) {
   for (std::uint64_t seen_version = ~std::uint64_t{0}; go_on();) {
-    if (const auto frame = subscriber_.next()) {
+    if (auto frame = subscriber_.next()) {
       take(*frame);
     } else if (auto end = wait_for_more(seen_version)) {
       return end;

@@ -27,6 +27,7 @@
 #include "bench/verbs_rows.hpp"
 #include "bench/veth_rows.hpp"
 #include "bench/xdp_rows.hpp"
+#include "command/frame_memory.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "command/terminal_log.hpp"
@@ -50,7 +51,8 @@ namespace {
   endpoint.native_on_loopback = true;
   const std::atomic<bool> stop = false;
   try {
-    serve_rows(endpoint, {}, port_pipe, stop, false, log);
+    const FrameMemory memory(options.memory);
+    serve_rows({.endpoint = endpoint, .memory = &memory.kind()}, port_pipe, stop, log);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     if (::write(port_pipe, text.data(), text.size()) < 0) {
@@ -177,12 +179,14 @@ ExitStatus run_client(const BenchOptions& options) {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = server->port()};
   }
   Interruption interruption;
+  const FrameMemory memory(options.memory);  // not before the server is forked
   // A sender's log lines would appear between the rows; errors are reported as exceptions.
   TerminalLog terminal_log(stderr, "framewire-bench", true);
   LastLogLine log(options.is_verbose ? &terminal_log : nullptr);
   Results results(plan_rows(options, transports_here(options)), options.endpoint.may_choose_link);
   const auto fault =
-      try_all(options.repeats, {.endpoint = endpoint, .log = log, .interruption = interruption}, results);
+      try_all(options.repeats,
+              {.endpoint = endpoint, .log = log, .interruption = interruption, .memory = &memory.kind()}, results);
   for (const std::string& omission : results.omissions()) {
     say(omission);
   }
@@ -240,7 +244,9 @@ ExitStatus run_server(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
   endpoint.stop_fd = interruption.descriptor();
   endpoint.native_on_loopback = true;  // a client on this machine wants to measure RDMA, too
-  serve_rows(endpoint, options.interface, -1, stop, true, log);
+  const FrameMemory memory(options.memory);
+  serve_rows({.endpoint = endpoint, .interface = options.interface, .memory = &memory.kind(), .prints = true}, -1, stop,
+             log);
   return ExitStatus::ok;
 }
 

@@ -144,6 +144,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       "print one JSON object instead of a table; local's gigabytes_per_second is what it hands over without copying, "
       "not a bandwidth");
   app.add_flag("--verbose", raw.is_verbose, "print more detail");
+  raw.common.takes_gpu_memory = true;
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   app.get_option("--transport")
@@ -238,6 +239,7 @@ void read_endpoints(const RawOptions& raw, BenchOptions& options) {
     common.transport = name(link_of_verbs);
   }
   parse_endpoint_options(common, options.endpoint);
+  options.memory = parse_memory(common);
 }
 
 void read_frame_options(const RawOptions& raw, BenchOptions& options) {

@@ -9,12 +9,14 @@
 #include "base/adaptive_spin.hpp"
 #include "bench/row.hpp"
 #include "bench/xdp/xdp_mode.hpp"
+#include "command/common_options.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
 
 struct BenchOptions {
   EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both run here
+  MemoryChoice memory;                  // of the messages of links
   std::vector<std::string> transports;  // names of links, "socket", "verbs", "xdp"; empty: all available
   std::vector<std::string> operations;
   std::vector<std::uint64_t> message_sizes_bytes;

@@ -1,5 +1,5 @@
-// The messages between a bench server and a client that says hello as `bench`. docs/wire.md lists them. Functions that
-// read a message throw Error (failed); it names the field and its valid values.
+// The messages between a bench server and a client that says hello as `bench`. docs/bench-wire.md lists them. Functions
+// that read a message throw Error (failed); it names the field and its valid values.
 #pragma once
 
 #include <cstdint>

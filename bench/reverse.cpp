@@ -33,8 +33,9 @@ namespace {
 constexpr const char* program = "framewire-bench " FRAMEWIRE_VERSION;
 
 /// The options of a viewer that gives up at once: measure_reverse_row() decides whether to try again.
-SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoint, std::atomic<bool>& is_heard) {
-  SubscriberOptions options{.endpoint = endpoint, .stream = {}, .delivery = {}};
+SubscriberOptions viewing_of(const RowPlan& plan, const RowContext& context, std::atomic<bool>& is_heard) {
+  SubscriberOptions options{.endpoint = context.endpoint, .stream = {}, .delivery = {}};
+  options.memory = kinds_besides_host(*context.memory);
   options.endpoint.allowed_links = {link_kind_from_name(plan.transport).value_or(LinkKind::tcp)};
   options.endpoint.may_choose_link = false;
   options.retry_ns = 0;
@@ -52,7 +53,7 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
 /// Returns nothing, and the reason, when there is no server at the moment.
 std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, std::string& why) {
   std::atomic<bool> is_heard = false;
-  Subscriber subscriber(viewing_of(plan, context.endpoint, is_heard), context.log);
+  Subscriber subscriber(viewing_of(plan, context, is_heard), context.log);
   RowMeter meter(subscriber);
   const auto goes_on = [&] {
     throw_if_interrupted(context.interruption);
@@ -196,9 +197,9 @@ void print_row(const RowPlan& plan, const SideResult& result) {
 }  // namespace
 
 void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& client, SessionAcceptor& acceptor,
-                       const EndpointOptions& endpoint, bool prints) {
+                       const EndpointOptions& endpoint, const MemoryKind& memory, bool prints) {
   const RowPlan plan = read_reverse_message(request);
-  Stream stream(stream_options_of(plan));
+  Stream stream(stream_options_of(plan, memory));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   client.channel->send(reverse_answer());
   RowSession session(stream, std::move(client), acceptor, endpoint);

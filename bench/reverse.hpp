@@ -17,9 +17,9 @@ RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context);
 // ---- The server's part ----
 
 /// Serves the row of `request`: accepts it, then runs a sender's session on the same channel, which it takes out of
-/// `client`. The acceptor brings its data connection. Prints the row on standard output if `prints`. The caller's
-/// thread is the source; the session has a thread of its own. Throws Error.
+/// `client`. The acceptor brings its data connection. Messages lie in `memory`. Prints the row on standard output if
+/// `prints`. The caller's thread is the source; the session has a thread of its own. Throws Error.
 void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& client, SessionAcceptor& acceptor,
-                       const EndpointOptions& endpoint, bool prints);
+                       const EndpointOptions& endpoint, const MemoryKind& memory, bool prints);
 
 }  // namespace framewire

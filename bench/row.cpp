@@ -74,6 +74,9 @@ Json row_json(const RowResult& row) {
             {"slots", row.plan.slots},
             {"wait", name(row.plan.wait)},
             {"touch", row.plan.touches_payload}};
+  if (const std::string& memory = row.receiving_side().memory; !memory.empty()) {
+    json["memory"] = memory;
+  }
   if (row.plan.has_frames()) {
     json["batch"] = row.plan.batch;
     json["frames_lost"] = row.receiving_side().frames_lost;
@@ -294,6 +297,9 @@ std::string side_result_to_json(const SideResult& result) {
   if (result.transport == xdp_transport || result.transport == udp_transport) {
     json["frames_lost"] = result.frames_lost;
   }
+  if (!result.memory.empty()) {
+    json["memory"] = result.memory;
+  }
   return json.dump();
 }
 
@@ -306,6 +312,7 @@ SideResult side_result_from_json(const std::string& text) {
   if (latency == nullptr || !count || transport == nullptr) {
     throw fail();
   }
+  const std::string* memory = find_text(json, "memory");
   const auto lost = find_unsigned(json, "frames_lost");
   if (json.contains("frames_lost") && !lost) {
     throw fail();
@@ -321,6 +328,7 @@ SideResult side_result_from_json(const std::string& text) {
                          number(*latency, "max")},
           .latency_uncertainty_us = number(json, "latency_uncertainty_us"),
           .transport = printable(*transport, 80),
+          .memory = memory != nullptr ? printable(*memory, 16) : "",
           .frames_lost = lost.value_or(0)};
 }
 

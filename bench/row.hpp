@@ -74,6 +74,7 @@ struct SideResult {
   LatencyUs latency_us;
   double latency_uncertainty_us = 0;
   std::string transport;
+  std::string memory{};           // at a receiver of a link: where the messages were; empty: it does not say
   std::uint64_t frames_lost = 0;  // at a receiver of xdp and udp
 };
 

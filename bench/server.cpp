@@ -45,23 +45,22 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
 
 }  // namespace
 
-void serve_rows(const EndpointOptions& endpoint, const std::string& interface, int port_pipe,
-                const std::atomic<bool>& stop, bool prints, Log& log) {
-  EndpointOptions here = endpoint;
+void serve_rows(const BenchServerOptions& options, int port_pipe, const std::atomic<bool>& stop, Log& log) {
+  EndpointOptions here = options.endpoint;
   for (bool is_first = true; !stop; is_first = false) {
-    Subscriber subscriber({.endpoint = here,
-                           .stream = {},
-                           .delivery = {},
-                           .reconnect = false,
-                           .driver = Driver::program,
-                           .program = "framewire-bench " FRAMEWIRE_VERSION,
-                           .client_role = bench_role,
-                           .serve_client =
-                               [&](AuthenticatedChannel& client, SessionAcceptor& acceptor) {
-                                 serve_bench_row(client, acceptor, endpoint, interface, prints, log);
-                               }},
-                          log);
-    if (is_first && prints) {
+    Subscriber subscriber(
+        {.endpoint = here,
+         .stream = {},
+         .delivery = {},
+         .memory = kinds_besides_host(*options.memory),
+         .reconnect = false,
+         .driver = Driver::program,
+         .program = "framewire-bench " FRAMEWIRE_VERSION,
+         .client_role = bench_role,
+         .serve_client = [&](AuthenticatedChannel& client,
+                             SessionAcceptor& acceptor) { serve_bench_row(client, acceptor, options, log); }},
+        log);
+    if (is_first && options.prints) {
       log.info(subscriber.status().message);
     }
     here.listen->port = subscriber.port();  // the same port for every row
@@ -72,7 +71,7 @@ void serve_rows(const EndpointOptions& endpoint, const std::string& interface, i
       }
       port_pipe = -1;
     }
-    serve_row(subscriber, stop, prints);
+    serve_row(subscriber, stop, options.prints);
   }
 }
 
@@ -108,8 +107,9 @@ void tell_fault(MessageChannel* channel, const std::string& text) noexcept {
 
 }  // namespace
 
-void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, const EndpointOptions& endpoint,
-                     const std::string& interface, bool prints, Log& log) noexcept {
+void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, const BenchServerOptions& options,
+                     Log& log) noexcept {
+  const auto& [endpoint, interface, memory, prints] = options;
   try {
     watch_peer(client.channel->fd(), endpoint.peer_timeout_ns);
     const auto request = read_request(*client.channel, log);
@@ -117,7 +117,7 @@ void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, co
       return;
     }
     if (message_type(*request) == reverse_type) {
-      serve_reverse_row(*request, client, acceptor, endpoint, prints);
+      serve_reverse_row(*request, client, acceptor, endpoint, *memory, prints);
     } else if (message_type(*request) == socket_type) {
       serve_socket_row(*request, *client.channel, acceptor, endpoint, prints);
     } else if (message_type(*request) == xdp_type) {

@@ -1,7 +1,7 @@
 # The OpenGL and EGL loader. Generated at configure time from the specifications in Debian's glad package, without
 # network access or copied code.
 set(glad_dir ${PROJECT_BINARY_DIR}/glad)
-set(glad_extensions GL_AMD_pinned_memory EGL_EXT_device_base EGL_EXT_device_enumeration EGL_EXT_device_query EGL_EXT_platform_base
+set(glad_extensions GL_AMD_pinned_memory GL_EXT_memory_object GL_EXT_memory_object_fd EGL_EXT_device_base EGL_EXT_device_enumeration EGL_EXT_device_query EGL_EXT_platform_base
   EGL_EXT_platform_device EGL_MESA_platform_surfaceless EGL_KHR_no_config_context EGL_KHR_surfaceless_context)
 list(JOIN glad_extensions "," glad_extensions)
 set(glad_arguments --quiet --api gl:core=4.5,egl=1.5 --extensions ${glad_extensions} --out-path ${glad_dir} --reproducible c --loader)

@@ -103,8 +103,15 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
   app.add_option("--transport", raw.transport,
                  "link to use (default auto: the best one that works); local is shared memory")
       ->type_name("auto|" + all_link_names("|", "|"));
-  app.add_option("--memory", raw.memory, "memory that holds the data (default auto, which takes host)")
-      ->type_name("auto|host");
+  if (raw.takes_gpu_memory) {
+    app.add_option("--memory", raw.memory,
+                   "memory that frames lie in (default auto, which takes host); cuda: that of an NVIDIA GPU, of which "
+                   "GPU is the UUID or the PCI address (default: the first one)")
+        ->type_name("auto|host|cuda[:GPU]");
+  } else {
+    app.add_option("--memory", raw.memory, "memory that holds the data (default auto, which takes host)")
+        ->type_name("auto|host");
+  }
   app.add_option(
          "--key", raw.key,
          "authenticate with the key in FILE, always; see framewire key (default ~/.config/framewire/key; programs of "

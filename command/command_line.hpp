@@ -13,7 +13,8 @@ class App;
 
 namespace framewire {
 
-/// Adds --transport, --memory, --key, --insecure, --encrypt, --timeout, --tos and --rdma-address.
+/// Adds --transport, --memory, --key, --insecure, --encrypt, --timeout, --tos and --rdma-address. Set
+/// `raw.takes_gpu_memory` before.
 void add_endpoint_options(CLI::App& app, RawCommonOptions& raw);
 /// Adds --relaxed-ordering and --no-relaxed-ordering, for receivers.
 void add_ring_options(CLI::App& app, RawCommonOptions& raw);

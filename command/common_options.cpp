@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/error.hpp"
@@ -42,6 +43,24 @@ HostPort dialled_host(std::string_view text, std::string_view what) {
 
 }  // namespace
 
+MemoryChoice parse_memory(const RawCommonOptions& raw) {
+  constexpr std::string_view cuda = "cuda";
+  if (raw.memory == "auto" || raw.memory == "host") {
+    return {};
+  }
+  const std::string_view rest = std::string_view(raw.memory).substr(std::min(cuda.size(), raw.memory.size()));
+  const bool is_cuda = raw.memory.starts_with(cuda) && (rest.empty() || (rest.starts_with(':') && rest.size() > 1));
+  if (is_cuda && !raw.takes_gpu_memory) {
+    throw Error::usage("--memory is " + quote(raw.memory) +
+                       ": this program keeps its data in host memory only; take auto or host");
+  }
+  if (!is_cuda) {
+    throw Error::usage("--memory is " + quote(raw.memory) + "; it takes auto" +
+                       (raw.takes_gpu_memory ? ", host, cuda or cuda:GPU" : " or host"));
+  }
+  return {.is_cuda = true, .gpu = std::string(rest.empty() ? rest : rest.substr(1))};
+}
+
 void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoint) {
   const auto kind = link_kind_from_name(raw.transport);
   if (!kind && raw.transport != "auto") {
@@ -51,12 +70,7 @@ void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoi
     endpoint.allowed_links = {*kind};
     endpoint.may_choose_link = false;
   }
-  if (raw.memory == "cuda") {
-    throw Error::usage("--memory is 'cuda': this version keeps frames in host memory only; take auto or host");
-  }
-  if (raw.memory != "auto" && raw.memory != "host") {
-    throw Error::usage("--memory is " + quote(raw.memory) + "; it takes auto or host");
-  }
+  parse_memory(raw);
   if (!raw.key.empty()) {
     endpoint.key_file = raw.key;
   }

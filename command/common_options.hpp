@@ -24,6 +24,7 @@ struct RawCommonOptions {
   std::string frames;
   std::string duration;
   std::string stats;
+  bool takes_gpu_memory = false;  // whether the program takes --memory cuda
   bool is_insecure = false;
   bool encrypt = false;
   bool relaxed_ordering = false;  // the default; the option exists to state it
@@ -39,6 +40,14 @@ struct CommonOptions {
   std::optional<std::string> stats_file;
   bool is_verbose = false;
 };
+
+/// --memory: what frames lie in.
+struct MemoryChoice {
+  bool is_cuda = false;
+  std::string gpu{};  // its UUID or PCI address; empty: the first one
+};
+/// Throws Error (usage), also for `cuda` if the program does not take it.
+MemoryChoice parse_memory(const RawCommonOptions& raw);
 
 /// Both throw Error (usage) that names the option, its value and what it accepts.
 void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoint);

@@ -133,7 +133,33 @@ DisplayAndContext try_display(EGLDisplay display, const std::string& platform, A
   return {};
 }
 
-DisplayAndContext try_devices(const char* extensions, Attempts& attempts) {
+/// Before glad has loaded the functions of a context.
+template <typename Function>
+Function gl_function(const char* name) {
+  return reinterpret_cast<Function>(eglGetProcAddress(name));
+}
+
+bool draws_with(const DisplayAndContext& made, const DeviceUuid& wanted) {
+  if (eglMakeCurrent(made.display, EGL_NO_SURFACE, EGL_NO_SURFACE, made.context) == EGL_FALSE) {
+    return false;
+  }
+  const auto get_number = gl_function<PFNGLGETINTEGERVPROC>("glGetIntegerv");
+  const auto get_uuid = gl_function<PFNGLGETUNSIGNEDBYTEI_VEXTPROC>("glGetUnsignedBytei_vEXT");
+  GLint count = 0;
+  if (get_number != nullptr && get_uuid != nullptr) {
+    get_number(GL_NUM_DEVICE_UUIDS_EXT, &count);  // stays 0 where the driver does not know it
+  }
+  bool is_there = false;
+  for (GLint i = 0; i < count; ++i) {
+    DeviceUuid uuid{};
+    get_uuid(GL_DEVICE_UUID_EXT, static_cast<GLuint>(i), uuid.data());
+    is_there = is_there || uuid == wanted;
+  }
+  eglMakeCurrent(made.display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  return is_there;
+}
+
+DisplayAndContext try_devices(const char* extensions, const std::optional<DeviceUuid>& wanted, Attempts& attempts) {
   if (!names_extension(extensions, "EGL_EXT_platform_device") || eglQueryDevicesEXT == nullptr) {
     attempts.add("device platform", "EGL does not have it");
     return {};
@@ -144,15 +170,28 @@ DisplayAndContext try_devices(const char* extensions, Attempts& attempts) {
     attempts.add("device platform", "EGL lists no device");
     return {};
   }
+  DisplayAndContext first;
   for (EGLint i = 0; i < count; ++i) {
     EGLDisplay display =
         eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, devices.at(static_cast<std::size_t>(i)), nullptr);
     const auto made = try_display(display, "device " + std::to_string(i), attempts);
-    if (made.context != EGL_NO_CONTEXT) {
-      return made;
+    if (made.context == EGL_NO_CONTEXT) {
+      continue;
+    }
+    const bool is_wanted = !wanted || draws_with(made, *wanted);
+    if (is_wanted || first.context == EGL_NO_CONTEXT) {
+      if (first.context != EGL_NO_CONTEXT) {
+        eglDestroyContext(first.display, first.context);
+      }
+      first = made;
+    } else {
+      eglDestroyContext(made.display, made.context);
+    }
+    if (is_wanted) {
+      break;
     }
   }
-  return {};
+  return first;
 }
 
 DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
@@ -166,12 +205,12 @@ DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
 
 }  // namespace
 
-EglContext EglContext::create() {
+EglContext EglContext::create(const std::optional<DeviceUuid>& wanted) {
   require_room_for_opengl();
   load_client_functions();
   Attempts attempts;
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
-  DisplayAndContext made = try_devices(extensions, attempts);
+  DisplayAndContext made = try_devices(extensions, wanted, attempts);
   if (made.context == EGL_NO_CONTEXT) {
     made = try_surfaceless(extensions, attempts);
   }

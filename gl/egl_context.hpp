@@ -1,7 +1,10 @@
 // OpenGL without a window.
 #pragma once
 
+#include <optional>
+
 #include "gl/gl.hpp"
+#include "memory/block.hpp"
 
 namespace framewire {
 
@@ -9,9 +12,9 @@ namespace framewire {
 /// thread that made it current, and is destroyed there.
 class EglContext {
  public:
-  /// Tries each EGL device in turn, then Mesa's surfaceless platform; the first success wins. Throws Error (failed)
-  /// that lists every attempt and its reason.
-  static EglContext create();
+  /// Tries each EGL device in turn, then Mesa's surfaceless platform; the first success wins, or the one that draws
+  /// with the device `wanted`, if there is one. Throws Error (failed) that lists every attempt and its reason.
+  static EglContext create(const std::optional<DeviceUuid>& wanted = {});
 
   EglContext(EglContext&& other) noexcept;
   EglContext& operator=(EglContext&&) = delete;

@@ -56,12 +56,27 @@ bool can_step(const FrameLayout& layout, std::uint32_t index, std::uint64_t star
   });
 }
 
+bool is_on_device(const FrameView& view) noexcept {
+  return view.block != nullptr && *view.block != nullptr && (*view.block)->host() == nullptr;
+}
+
 }  // namespace
+
+bool can_be_read_in_place(const FrameLayout& layout) noexcept {
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    if (!can_step(layout, i, layout.planes.at(i).offset_bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 const char* name(UploadMethod method) noexcept {
   switch (method) {
     case UploadMethod::pinned_memory:
       return "pinned memory";
+    case UploadMethod::device_memory:
+      return "GPU memory";
     case UploadMethod::persistent_buffer:
       return "persistent buffer";
     case UploadMethod::client_pointer:
@@ -71,17 +86,17 @@ const char* name(UploadMethod method) noexcept {
 }
 
 FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
-    : preferred_(wanted.value_or(PinnedBlocks::is_supported() ? UploadMethod::pinned_memory
-                                                              : UploadMethod::persistent_buffer)),
+    : preferred_(wanted.value_or(WrappedBlocks::takes_host_memory() ? UploadMethod::pinned_memory
+                                                                    : UploadMethod::persistent_buffer)),
       method_(preferred_) {
-  if (preferred_ == UploadMethod::pinned_memory && !PinnedBlocks::is_supported()) {
+  if (preferred_ == UploadMethod::pinned_memory && !WrappedBlocks::takes_host_memory()) {
     throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quote(gl_renderer()) +
                         " does not have; take another upload method");
   }
   // A software renderer always copies; a staging buffer would add a second copy.
   if (is_software_renderer()) {
     fallback_ = UploadMethod::client_pointer;
-    preferred_ = wanted.has_value() || PinnedBlocks::is_supported() ? preferred_ : fallback_;
+    preferred_ = wanted.has_value() || WrappedBlocks::takes_host_memory() ? preferred_ : fallback_;
     method_ = preferred_;
   }
   glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side_);
@@ -89,7 +104,7 @@ FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
 
 void FrameTexture::forget_blocks() noexcept {
   forget_arrived();
-  pinned_.forget_all();
+  wrapped_.forget_all();
   fence_.reset();
 }
 
@@ -144,14 +159,19 @@ void FrameTexture::end_upload() noexcept {
   if (std::exchange(has_staging_, false)) {
     staging_.release();
   }
-  if (method_ == UploadMethod::pinned_memory) {
+  if (method_ == UploadMethod::pinned_memory || method_ == UploadMethod::device_memory) {
     fence_ = GlFence::insert();
   }
 }
 
 bool FrameTexture::fits(const FrameView& view) const noexcept {
   const FrameLayout& layout = view.layout;
-  return layout.format != PixelFormat::bytes && !validate_layout(layout, view.payload.size()).has_value() &&
+  std::uint64_t payload_bytes = view.payload.size();
+  if (is_on_device(view)) {
+    const std::uint64_t block_bytes = (*view.block)->size_bytes();
+    payload_bytes = block_bytes - std::min(block_bytes, view.offset_in_block_bytes);
+  }
+  return layout.format != PixelFormat::bytes && !validate_layout(layout, payload_bytes).has_value() &&
          std::max(layout.width, layout.height) <= static_cast<std::uint32_t>(max_side_);
 }
 
@@ -191,9 +211,12 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& texture
   return true;
 }
 
-GLuint FrameTexture::pinned_buffer(const FrameView& view) noexcept {
-  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr ||
-      (*view.block)->host() == nullptr) {
+/// The buffer that wraps the frame's block; 0: there is none.
+GLuint FrameTexture::wrapped_buffer(const FrameView& view) noexcept {
+  if (is_on_device(view)) {
+    return wrapped_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
+  }
+  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr) {
     return 0;
   }
   const auto bytes = (*view.block)->host()->bytes();
@@ -203,29 +226,37 @@ GLuint FrameTexture::pinned_buffer(const FrameView& view) noexcept {
   if (!lies_in_block) {
     return 0;
   }
-  const GLuint buffer = pinned_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
+  const GLuint buffer = wrapped_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
   if (buffer == 0) {
     preferred_ = fallback_;
   }
   return buffer;
 }
 
+/// The CPU can copy no rows of a frame that it may not touch.
 bool FrameTexture::find_sources(const FrameView& view) noexcept {
-  const GLuint pinned = pinned_buffer(view);
-  method_ = pinned != 0 ? UploadMethod::pinned_memory : preferred_;
-  if (method_ == UploadMethod::pinned_memory && pinned == 0) {
-    method_ = fallback_;
+  const GLuint wrapped = wrapped_buffer(view);
+  if (is_on_device(view)) {
+    method_ = UploadMethod::device_memory;
+    if (wrapped == 0 || !can_be_read_in_place(view.layout)) {
+      return false;
+    }
+  } else {
+    method_ = wrapped != 0 ? UploadMethod::pinned_memory : preferred_;
+    if (method_ == UploadMethod::pinned_memory && wrapped == 0) {
+      method_ = fallback_;
+    }
   }
   std::array<bool, max_texture_planes> is_staged{};
   bool any_staged = false;
   for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
     const PlaneLayout& plane = view.layout.planes.at(i);
-    sources_.at(i) = {.buffer = pinned,
+    sources_.at(i) = {.buffer = wrapped,
                       .offset_bytes = view.offset_in_block_bytes + plane.offset_bytes,
-                      .address = view.payload.data() + plane.offset_bytes,
+                      .address = wrapped != 0 ? nullptr : view.payload.data() + plane.offset_bytes,
                       .pitch_bytes = plane.pitch_bytes};
     const std::uint64_t start =
-        pinned != 0 ? sources_.at(i).offset_bytes : reinterpret_cast<std::uintptr_t>(sources_.at(i).address);
+        wrapped != 0 ? sources_.at(i).offset_bytes : reinterpret_cast<std::uintptr_t>(sources_.at(i).address);
     is_staged.at(i) = method_ == UploadMethod::persistent_buffer || !can_step(view.layout, i, start);
     any_staged = any_staged || is_staged.at(i);
   }

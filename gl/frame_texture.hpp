@@ -1,4 +1,4 @@
-// Uploads frames from host memory into textures.
+// Uploads frames into textures: from host memory, or from that of the GPU.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 #include "frame/frame_layout.hpp"
 #include "gl/fence.hpp"
 #include "gl/frame_painter.hpp"
-#include "gl/pinned_blocks.hpp"
 #include "gl/staging_buffer.hpp"
+#include "gl/wrapped_blocks.hpp"
 #include "memory/host_block.hpp"
 
 namespace framewire {
@@ -23,23 +23,28 @@ namespace framewire {
 struct FrameView {
   FrameLayout layout;
   Colour colour;
-  std::span<const std::byte> payload;
+  std::span<const std::byte> payload;                   // empty if the processor may not touch it: then in `block`
   const std::shared_ptr<const Block>* block = nullptr;  // contains the payload; null: unknown
   std::uint64_t offset_in_block_bytes = 0;              // of the payload
   ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 
-/// How pixels get into a texture. `pinned_memory`: the frame's own memory is the GL buffer, no copy.
-/// `persistent_buffer`: the CPU copies them into driver memory. `client_pointer`: the driver reads them before the call
-/// returns.
-enum class UploadMethod { pinned_memory, persistent_buffer, client_pointer };
+/// How pixels get into a texture. `pinned_memory`: the frame's own memory is the GL buffer, no copy. `device_memory`:
+/// so is memory of the GPU. `persistent_buffer`: the CPU copies them into driver memory. `client_pointer`: the driver
+/// reads them before the call returns.
+enum class UploadMethod { pinned_memory, device_memory, persistent_buffer, client_pointer };
 const char* name(UploadMethod method) noexcept;
+
+/// Whether GL can read frames of this layout where they lie. If not, the CPU has to copy them, so that they must be in
+/// host memory. The frame begins with a whole page of its block.
+bool can_be_read_in_place(const FrameLayout& layout) noexcept;
 
 /// The textures of the newest frame, for painters. Any picture format; size and format may change from frame to frame.
 /// Used on the context's thread.
 class FrameTexture {
  public:
-  /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method.
+  /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method. Frames
+  /// in the memory of a device are uploaded from there whatever is `wanted` (WrappedBlocks::why_not()).
   explicit FrameTexture(std::optional<UploadMethod> wanted = {});
   FrameTexture(const FrameTexture&) = delete;
   FrameTexture& operator=(const FrameTexture&) = delete;
@@ -102,7 +107,7 @@ class FrameTexture {
   void end_upload() noexcept;
   [[nodiscard]] bool fits(const FrameView& view) const noexcept;
   static bool prepare_textures(const FrameLayout& layout, Textures& textures) noexcept;
-  [[nodiscard]] GLuint pinned_buffer(const FrameView& view) noexcept;
+  [[nodiscard]] GLuint wrapped_buffer(const FrameView& view) noexcept;
   bool find_sources(const FrameView& view) noexcept;
   bool claim_staging(const FrameLayout& layout, std::span<const bool> is_staged) noexcept;
 
@@ -110,7 +115,7 @@ class FrameTexture {
   UploadMethod fallback_ = UploadMethod::persistent_buffer;  // for payloads that preferred_ cannot take
   UploadMethod method_;
   GLint max_side_ = 0;
-  PinnedBlocks pinned_;
+  WrappedBlocks wrapped_;
   StagingBuffer staging_;
   GlFence fence_;
   GpuWait waited_ = GpuWait::done;

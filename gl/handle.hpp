@@ -105,6 +105,15 @@ struct Program {
   static void destroy(GLuint id) noexcept { glDeleteProgram(id); }
 };
 
+struct MemoryObject {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glCreateMemoryObjectsEXT(1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteMemoryObjectsEXT(1, &id); }
+};
+
 }  // namespace gl_kinds
 
 using GlBuffer = GlHandle<gl_kinds::Buffer>;
@@ -114,5 +123,6 @@ using GlFramebuffer = GlHandle<gl_kinds::Framebuffer>;
 using GlVertexArray = GlHandle<gl_kinds::VertexArray>;
 using GlShader = GlHandle<gl_kinds::Shader>;
 using GlProgram = GlHandle<gl_kinds::Program>;
+using GlMemoryObject = GlHandle<gl_kinds::MemoryObject>;
 
 }  // namespace framewire

@@ -30,7 +30,15 @@ bool takes_writes(GLuint buffer, std::uint64_t offset_bytes, std::span<std::byte
 }  // namespace
 
 std::string_view name(ReadbackMethod method) noexcept {
-  return method == ReadbackMethod::pinned_memory ? "pinned memory" : "persistent buffers";
+  switch (method) {
+    case ReadbackMethod::pinned_memory:
+      return "pinned memory";
+    case ReadbackMethod::persistent_buffer:
+      return "persistent buffers";
+    case ReadbackMethod::device_memory:
+      return "GPU memory";
+  }
+  return "unknown";
 }
 
 Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted,
@@ -42,7 +50,7 @@ Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<Read
   for (Entry& entry : entries_) {
     entry.fences.resize(slices_);
   }
-  if (method_ == ReadbackMethod::pinned_memory && !PinnedBlocks::is_supported()) {
+  if (method_ == ReadbackMethod::pinned_memory && !WrappedBlocks::takes_host_memory()) {
     if (wanted) {
       throw Error::failed("the OpenGL driver (" + gl_renderer() +
                           ") has no GL_AMD_pinned_memory; read back by persistent buffers");
@@ -73,26 +81,46 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
                      std::span<std::byte> slot) noexcept {
   assert(count_ < max_in_flight && slot.size() >= size_bytes());
   const std::size_t index = (oldest_ + count_) % max_in_flight;
-  const std::int64_t begun_ns = monotonic_ns();
-  const GLuint pinned = method_ == ReadbackMethod::pinned_memory ? pinned_buffer(block, offset_bytes, slot) : 0;
+  const bool can_pin = method_ == ReadbackMethod::pinned_memory;
+  const GLuint pinned = can_pin ? pinned_buffer(block, offset_bytes, slot) : 0;
   Entry& entry = entries_[index];
+  entry.slot = slot.first(size_bytes());
   entry.must_copy = false;
-  entry.slices_done = 0;
   if (pinned != 0) {
-    read_slices(pinned, offset_bytes, entry);
+    begin(entry, pinned, offset_bytes, slices_);
   } else if (map_buffers()) {
     method_ = ReadbackMethod::persistent_buffer;
     entry.must_copy = true;
-    read_slices(mapped_[index].buffer.id(), 0, entry);
+    begin(entry, mapped_[index].buffer.id(), 0, slices_);
   } else {
-    read_slices(0, reinterpret_cast<std::uintptr_t>(slot.data()), entry);  // no memory for buffers: slow, but correct
+    // No memory for buffers: slow, but correct.
+    begin(entry, 0, reinterpret_cast<std::uintptr_t>(slot.data()), slices_);
   }
+}
+
+bool Readback::begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes) noexcept {
+  assert(count_ < max_in_flight);
+  const GLuint buffer = wrapped_.find_or_wrap(block, offset_bytes, size_bytes());
+  if (buffer == 0) {
+    return false;
+  }
+  method_ = ReadbackMethod::device_memory;
+  Entry& entry = entries_[(oldest_ + count_) % max_in_flight];
+  entry.slot = {};
+  entry.must_copy = false;
+  begin(entry, buffer, offset_bytes, 1);
+  return true;
+}
+
+void Readback::begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices) noexcept {
+  entry.begun_ns = monotonic_ns();
+  entry.slices = slices;
+  entry.slices_done = 0;
+  read_slices(buffer, target, entry);
   glFlush();  // otherwise the commands wait in the driver until polled
-  entry.slot = slot.first(size_bytes());
-  entry.begun_ns = begun_ns;
   ++count_;
   if (measured_ < readbacks_to_measure) {
-    issuing_ns_ += monotonic_ns() - begun_ns;
+    issuing_ns_ += monotonic_ns() - entry.begun_ns;
   }
 }
 
@@ -117,10 +145,10 @@ bool Readback::wait_slice(std::int64_t deadline_ns) noexcept {
     return false;
   }
   if (entry.must_copy) {
-    const ByteRange slice = slice_range(size_bytes(), slices_, entry.slices_done);
+    const ByteRange slice = slice_range(size_bytes(), entry.slices, entry.slices_done);
     std::memcpy(entry.slot.data() + slice.offset_bytes, mapped_[oldest_].bytes + slice.offset_bytes, slice.size_bytes);
   }
-  if (++entry.slices_done == slices_) {
+  if (++entry.slices_done == entry.slices) {
     finish_oldest();
   }
   return true;
@@ -142,7 +170,7 @@ bool Readback::is_synchronous() const noexcept {
 
 GLuint Readback::pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                                std::span<std::byte> slot) noexcept {
-  const GLuint buffer = pinned_.find_or_wrap(block, offset_bytes, slot.size());
+  const GLuint buffer = wrapped_.find_or_wrap(block, offset_bytes, slot.size());
   if (buffer != 0 && buffer != trusted_) {
     if (!takes_writes(buffer, offset_bytes, slot)) {
       return 0;
@@ -182,8 +210,8 @@ void Readback::read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) c
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
   glPixelStorei(GL_PACK_ROW_LENGTH, 0);
   std::uint32_t row = 0;
-  for (std::uint16_t i = 0; i < slices_; ++i) {
-    const std::uint32_t end = rows_until(i);
+  for (std::uint16_t i = 0; i < entry.slices; ++i) {
+    const std::uint32_t end = rows_until(entry, i);
     if (end > row) {
       glReadPixels(0, static_cast<GLint>(row), static_cast<GLsizei>(size_.width), static_cast<GLsizei>(end - row),
                    GL_RGBA, GL_UNSIGNED_BYTE, reinterpret_cast<void*>(target + row * row_bytes()));
@@ -195,8 +223,8 @@ void Readback::read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) c
 }
 
 /// How many rows there are up to the one in which the slice ends.
-std::uint32_t Readback::rows_until(std::uint16_t slice) const noexcept {
-  return static_cast<std::uint32_t>((slice_range(size_bytes(), slices_, slice).end_bytes() + row_bytes() - 1) /
+std::uint32_t Readback::rows_until(const Entry& entry, std::uint16_t slice) const noexcept {
+  return static_cast<std::uint32_t>((slice_range(size_bytes(), entry.slices, slice).end_bytes() + row_bytes() - 1) /
                                     row_bytes());
 }
 

@@ -1,4 +1,4 @@
-// Reads rendered frames from the GPU into slots of host memory.
+// Reads rendered frames into slots: in host memory, or in that of the GPU.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 #include "frame/slices.hpp"
 #include "gl/fence.hpp"
 #include "gl/handle.hpp"
-#include "gl/pinned_blocks.hpp"
+#include "gl/wrapped_blocks.hpp"
 #include "memory/host_block.hpp"
 
 namespace framewire {
@@ -23,6 +23,7 @@ namespace framewire {
 enum class ReadbackMethod {
   pinned_memory,      // GL_AMD_pinned_memory: the GPU writes into the slot itself
   persistent_buffer,  // the GPU writes into one of three mapped buffers; the CPU copies to the slot
+  device_memory,      // the slot is in memory of the GPU, which writes into it
 };
 std::string_view name(ReadbackMethod method) noexcept;
 
@@ -45,6 +46,10 @@ class Readback {
   /// slot must stay valid until the readback finishes. Requires in_flight() < max_in_flight. Does not wait if the
   /// driver works asynchronously.
   void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept;
+
+  /// The same with a slot in memory of the GPU (WrappedBlocks::why_not()). It has one slice then, whatever slices()
+  /// says. False, and nothing is begun, if the driver refuses the block.
+  bool begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes) noexcept;
 
   /// Waits until the next slice of the oldest readback is in its slot (slice_range()), or until `deadline_ns`
   /// (monotonic). Copies if the method needs it. After the last slice the readback is no longer in flight. False at the
@@ -72,8 +77,9 @@ class Readback {
 
  private:
   struct Entry {
-    std::span<std::byte> slot;
+    std::span<std::byte> slot;    // empty: in memory of the GPU
     std::vector<GlFence> fences;  // of each slice
+    std::uint16_t slices = 1;
     std::uint16_t slices_done = 0;
     bool must_copy = false;
     std::int64_t begun_ns = 0;
@@ -86,15 +92,16 @@ class Readback {
   GLuint pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                        std::span<std::byte> slot) noexcept;
   bool map_buffers() noexcept;
+  void begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices) noexcept;
   void read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept;
-  [[nodiscard]] std::uint32_t rows_until(std::uint16_t slice) const noexcept;
+  [[nodiscard]] std::uint32_t rows_until(const Entry& entry, std::uint16_t slice) const noexcept;
   [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{size_.width} * 4; }
   void finish_oldest() noexcept;
 
   Size size_;
   std::uint16_t slices_;
   ReadbackMethod method_;
-  PinnedBlocks pinned_;
+  WrappedBlocks wrapped_;
   GLuint trusted_ = 0;  // the wrapped block for which GL writes were verified
   std::array<Mapped, max_in_flight> mapped_;
   std::array<Entry, max_in_flight> entries_;

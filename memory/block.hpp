@@ -4,10 +4,12 @@
 // hand the block to a device, pass it to another process, or have the device copy from and to host memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +52,15 @@ struct RegisteredAs {
   std::string not_pinned{};  // why `pinned` is null
 };
 
+/// Memory as OpenGL imports it: an opaque descriptor (GL_EXT_memory_object_fd) of the whole allocation.
+struct OpaqueMemory {
+  FileDescriptor descriptor{};
+  std::uint64_t size_bytes = 0;
+};
+
+/// A device, as OpenGL names it (GL_DEVICE_UUID_EXT).
+using DeviceUuid = std::array<std::uint8_t, 16>;
+
 /// One contiguous block of memory. Constant after construction; the owners that share it (pool, ring) guard its
 /// content. Freed when the last shared_ptr goes. Any thread.
 class Block {
@@ -67,6 +78,10 @@ class Block {
   /// What another process of this machine needs for MemoryKind::import(); -1 if only this process can use the block.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 
+  /// For a context of OpenGL on the device that kind().device_uuid() names. Throws Error (failed) if OpenGL cannot
+  /// import such memory, or there are too many descriptors.
+  [[nodiscard]] virtual OpaqueMemory for_opengl() const;
+
   /// Throws std::bad_alloc. What a device refuses is no error here: the result says it.
   [[nodiscard]] virtual RegisteredAs registered_as() const = 0;
 
@@ -83,6 +98,12 @@ class Block {
                                                             std::uint64_t size_bytes,
                                                             std::shared_ptr<Fence> after) const = 0;
 
+  /// The device starts to copy `size_bytes` from `offset_bytes` of `from` to the same offset of this block. Nobody
+  /// writes these bytes of either block until the fence is finished. The device keeps both blocks alive meanwhile. Not
+  /// of an imported block. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from,
+                                                              std::uint64_t offset_bytes, std::uint64_t size_bytes) = 0;
+
  protected:
   explicit Block(std::uint64_t size_bytes) noexcept : size_bytes_(size_bytes) {}
 
@@ -98,6 +119,9 @@ class MemoryKind {
   /// Small letters and digits, at most 16: "host". On the wire and in start lines.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] bool is_host() const noexcept { return name() == "host"; }
+
+  /// The device whose OpenGL imports such blocks; nothing if none does.
+  [[nodiscard]] virtual std::optional<DeviceUuid> device_uuid() const noexcept { return std::nullopt; }
 
   /// A block that other processes of this machine can import read-only. At least `size_bytes`, rounded up to pages.
   /// `purpose` is for messages: "16 frame slots". Throws Error that names the size, and AllocationStopped if `stop`

@@ -252,6 +252,15 @@ std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, 
   return fence;
 }
 
+std::shared_ptr<Fence> HostBlock::copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
+                                                 std::uint64_t size_bytes) {
+  return from->copy_to_host(shared_from_this(), offset_bytes, size_bytes, nullptr);
+}
+
+OpaqueMemory Block::for_opengl() const {
+  throw Error::failed("OpenGL cannot import memory of the kind " + quote(kind().name()));
+}
+
 // ---- Host memory as a kind ----
 
 std::span<const std::byte> Payload::bytes() const noexcept {

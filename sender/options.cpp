@@ -265,6 +265,7 @@ void read_endpoint(const RawOptions& raw, SenderOptions& options) {
     options.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
   }
   parse_endpoint_options(raw.common, options.endpoint);
+  options.memory = parse_memory(raw.common);
 }
 
 /// Checks the pool size now, so that an excessive value fails before the source's first format is known.
@@ -285,6 +286,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   RawOptions raw;
   describe_options(app, raw);
   describe_exchange_options(app, raw);
+  raw.common.takes_gpu_memory = true;
   add_endpoint_options(app, raw.common);
   add_run_options(app, raw.common);
   app.footer(examples);

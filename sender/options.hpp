@@ -14,6 +14,7 @@ namespace framewire {
 
 struct SenderOptions {
   EndpointOptions endpoint;
+  MemoryChoice memory;
   std::vector<SourceOptions> sources;  // one stream each
   bool size_is_auto = false;           // --size auto: the largest size that this machine renders at the rate
   std::optional<Delivery> delivery;

@@ -20,7 +20,7 @@ constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 }  // namespace
 
 SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, TerminalLog& log)
-    : options_(options), interruption_(interruption), log_(log) {
+    : options_(options), interruption_(interruption), log_(log), memory_(options.memory) {
   if (options_.common.stats_file) {
     require_writable(*options_.common.stats_file, "--stats");
   }
@@ -49,11 +49,13 @@ StreamOptions SenderProgram::stream_options(const std::string& name) const {
           .max_viewers = options_.max_viewers,
           .max_frames = options_.common.max_frames,
           .max_duration_ns = options_.common.max_duration_ns,
-          .allows_pull = options_.allows_pull};
+          .allows_pull = options_.allows_pull,
+          .memory = &memory_.kind()};
 }
 
 void SenderProgram::open_stream(const SourceOptions& source) {
   SourceOptions sized = source;
+  sized.memory = &memory_.kind();
   if (options_.size_is_auto) {
     fit_to_machine(sized, options_.sources, log_);
   }

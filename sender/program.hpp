@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "command/frame_memory.hpp"
 #include "command/interruption.hpp"
 #include "command/terminal_log.hpp"
 #include "sender/event_writer.hpp"
@@ -58,6 +59,7 @@ class SenderProgram {
   Interruption& interruption_;
   TerminalLog& log_;
   FileDescriptor wake_event_ = make_eventfd();
+  FrameMemory memory_;
   std::vector<std::unique_ptr<RunningStream>> streams_;
   std::unique_ptr<EventWriter> events_;  // --events
   std::unique_ptr<SenderMessagePort> messages_;

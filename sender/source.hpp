@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/host_block.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
@@ -39,12 +40,13 @@ struct SourceOptions {
   std::string name;         // SOURCE as given: "gl:aurora", "pattern", "-", a file …
   std::uint32_t width = 0;  // --size; 0: the source's own
   std::uint32_t height = 0;
-  double frames_per_s = 0;                  // --fps; 0: the source's own
-  std::optional<PixelFormat> pixel_format;  // --pix-fmt
-  std::uint16_t slices = 0;                 // --slices; 0: auto
-  bool loop = false;                        // --loop
-  bool realtime = true;                     // pace by timestamps; false with --delivery every --no-pace
-  std::string stream_name{};                // --name; empty: see sender/stream_names.hpp
+  double frames_per_s = 0;                    // --fps; 0: the source's own
+  std::optional<PixelFormat> pixel_format;    // --pix-fmt
+  std::uint16_t slices = 0;                   // --slices; 0: auto
+  bool loop = false;                          // --loop
+  bool realtime = true;                       // pace by timestamps; false with --delivery every --no-pace
+  std::string stream_name{};                  // --name; empty: see sender/stream_names.hpp
+  const MemoryKind* memory = &host_memory();  // of the stream's slots; outlives the source
 
   // For inputs that libav opens.
   std::vector<std::pair<std::string, std::string>> input_options{};  // --input-option

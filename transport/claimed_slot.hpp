@@ -39,10 +39,8 @@ class SourceSlot {
   [[nodiscard]] std::uint32_t pool_epoch() const noexcept { return pool_->epoch(); }
   /// The format of that epoch.
   [[nodiscard]] const StreamFormat& format() const noexcept { return *format_; }
-  /// block() of a stream in host memory; null in other memory.
-  [[nodiscard]] std::shared_ptr<HostBlock> host_block() const noexcept {
-    return pool_->is_on_host() ? pool_->host_block() : nullptr;
-  }
+  /// What holds bytes(), at the same offset: block() itself, or a copy of it in host memory.
+  [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept { return pool_->host_block(); }
 
  protected:
   SourceSlot(Stream& stream, std::shared_ptr<Pool> pool, const StreamFormat& format, std::uint16_t index) noexcept
@@ -50,6 +48,7 @@ class SourceSlot {
   ~SourceSlot() = default;
   [[nodiscard]] PoolSlot pool_slot() const noexcept { return {pool_->epoch(), index_}; }
 
+  friend class Stream;
   Stream* stream_;  // null after a move
   std::shared_ptr<Pool> pool_;
   const StreamFormat* format_;  // the stream has it as long as a slot of the epoch is in use
@@ -68,7 +67,9 @@ class ClaimedSlot : public SourceSlot {
   }
   ~ClaimedSlot();
 
-  /// The slot's memory: slot_bytes of the epoch's pool. Empty if the stream is not in host memory.
+  /// Host memory to fill: slot_bytes of the epoch's pool. If the stream is in a device's memory, the slot's copy, whose
+  /// bytes the stream has the device copy. A source that fills the slot by the device writes nothing here
+  /// (FrameInfo::is_on_device).
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
   [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
   /// The sequence number that the frame gets if it is published next.
@@ -91,7 +92,7 @@ class KeptSlot : public SourceSlot {
   KeptSlot& operator=(KeptSlot&& other) noexcept = default;
   ~KeptSlot();
 
-  /// The slot's memory. Viewers read it, too. Empty if the stream is not in host memory.
+  /// What the source has filled. Viewers read it, too. Of a frame that a device filled, what is here is unknown.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
 
  private:

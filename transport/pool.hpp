@@ -60,9 +60,9 @@ class Pool {
   [[nodiscard]] bool is_on_host() const noexcept { return block_ == host_block_; }
   /// The block itself, or that of the copies.
   [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept { return host_block_; }
-  /// Empty unless is_on_host().
+  /// Of the block itself, or of the copies.
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
-    return is_on_host() ? host_block_->bytes().subspan(index * stride_bytes_, slot_bytes_) : std::span<std::byte>();
+    return host_block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
   /// The first `size_bytes` of a slot, or of its copy in host memory.
   [[nodiscard]] Payload payload(std::uint16_t index, std::uint64_t size_bytes) const noexcept {

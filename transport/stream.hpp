@@ -52,7 +52,10 @@ struct FrameInfo {
   bool has_test_pattern = false;
   /// Set when it differs from the epoch's layout (padded rows, a short chunk of bytes). Must fit the slot.
   std::optional<FrameLayout> layout{};
-  /// A device still fills the slot, whose block() it keeps alive meanwhile: no viewer gets the frame before this is
+  /// Of a stream in a device's memory: the frame is in the slot's block(), or will be. False: it is in bytes(), from
+  /// where the device copies it.
+  bool is_on_device = false;
+  /// A device still fills the slot's block(), which it keeps alive meanwhile: no viewer gets the frame before this is
   /// done. A frame whose device fails, or takes longer than Stream::ready_timeout_ns, is dropped as a skipped one is.
   /// Null: the slot is filled.
   std::shared_ptr<Fence> ready{};
@@ -73,7 +76,7 @@ struct ClaimOptions {
 /// mutex.
 class Stream {
  public:
-  /// How long a device may take to fill a slot, or to copy it to host memory.
+  /// How long a device may take to fill a slot, or to copy it to or from host memory.
   static constexpr std::int64_t ready_timeout_ns = 2'000'000'000;
 
   /// Throws Error (failed) for more than max_stream_viewers.
@@ -139,8 +142,9 @@ class Stream {
 
   /// Begins a frame that viewers get slice by slice while the source fills it. It has `slices` slices, or fewer if they
   /// would be smaller than a page. Viewers that do not take slices get it whole. Nullopt, and the slot is returned,
-  /// when it is of an earlier epoch: the frame is counted (frames_dropped_at_source). Throws as publish() does, and for
-  /// frames in a file, with a fence, or in memory that the processor may not touch.
+  /// when it is of an earlier epoch: the frame is counted (frames_dropped_at_source). Viewers whose link reads a
+  /// device's memory get it whole, once the device has copied it. Throws as publish() does, and for frames in a file,
+  /// or that a device fills.
   std::optional<BegunFrame> begin_frame(ClaimedSlot slot, const FrameInfo& info, std::uint16_t slices);
 
   /// Sleeps until `due_ns`. Returns false early when the stream stops or reaches its time limit.
@@ -294,18 +298,28 @@ class Stream {
   void poll_all_released(WakeList& wakes) noexcept;
   /// What a device still does to a frame that is published.
   struct DeviceWork {
-    std::shared_ptr<Fence> filled;  // null: the slot is filled
-    std::shared_ptr<Fence> copied;  // null: nobody needs the copy in host memory
+    std::shared_ptr<Fence> filled{};  // the slot's block; null: the device has nothing to do there
+    std::shared_ptr<Fence> copied{};  // to host memory; null: as before
+    bool is_in_block = true;          // the frame is or will be in the slot's block,
+    bool is_in_host_memory = true;    // or in host memory; false: nobody needs it there
     [[nodiscard]] bool is_there() const noexcept { return filled || copied; }
     [[nodiscard]] bool is_finished() const noexcept { return has_finished(filled) && has_finished(copied); }
     static bool has_finished(const std::shared_ptr<Fence>& fence) noexcept {
       return !fence || fence->state() != FenceState::pending;
     }
   };
-  [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info);
+  struct Readers {
+    bool of_block = false;
+    bool of_host_copy = false;
+  };
+  [[nodiscard]] Readers readers() const noexcept;
+  [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) const;
+  static void copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work);
+  static void copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work);
   bool publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept);
   bool offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& work, bool is_kept);
   void publish_slice(BegunFrame& frame, std::uint16_t index);
+  void complete(BegunFrame& frame, const DeviceWork& work) noexcept;
   void end_frame(const BegunFrame& frame) noexcept;
   void send_all_waiting(WakeList& wakes) noexcept;
   [[nodiscard]] Payload payload_for(const SubscriberQueue& queue, const WaitingFrame& frame) const noexcept;
@@ -313,7 +327,7 @@ class Stream {
   void frame_completed(std::int64_t at_ns) noexcept;
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
   void observe(const DeviceWork& work) const noexcept;
-  void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept;
+  void keep_until_finished(const PoolSlot& slot, const FrameHeader& header, const DeviceWork& work) noexcept;
   void release_finished() noexcept;
   void on_device_work_finished() noexcept;
   void drop_front(SubscriberQueue& queue, FenceState readiness) noexcept;

@@ -8,36 +8,74 @@
 
 namespace framewire {
 
+namespace {
+
+/// A frame whose copy cannot begin is dropped as one whose copy fails later.
+template <typename Begin>
+std::shared_ptr<Fence> begin_copy(const Begin& begin) {
+  try {
+    return begin();
+  } catch (const std::exception&) {
+    auto failed = std::make_shared<Fence>();
+    failed->finish(FenceState::failed);
+    return failed;
+  }
+}
+
+}  // namespace
+
+Stream::Readers Stream::readers() const noexcept {
+  Readers found{.of_block = !pullers_.empty()};
+  for (const SubscriberQueue* queue : queues_) {
+    (queue->reads_host_copy ? found.of_host_copy : found.of_block) = true;
+  }
+  return found;
+}
+
 /// Starts the copy that some links need, once for all of them. The slot is the caller's alone until offer().
-Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) {
-  DeviceWork work{.filled = info.ready, .copied = nullptr};
-  const Pool& pool = *slot.pool_;
-  if (pool.is_on_host()) {
+Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) const {
+  DeviceWork work{.filled = info.ready};
+  if (slot.pool_->is_on_host()) {
     return work;
   }
+  Readers reading;
   {
     const std::scoped_lock lock(mutex_);
-    if (std::ranges::none_of(queues_, &SubscriberQueue::reads_host_copy)) {
-      return work;
-    }
+    reading = readers();
   }
-  const std::uint64_t size_bytes = info.layout ? info.layout->size_bytes : pool.slot_bytes();
-  try {
-    work.copied = pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
-  } catch (const std::exception&) {
-    // The frame is dropped as one whose copy fails later. Its slot waits for the device that fills it.
-    work.copied = std::make_shared<Fence>();
-    work.copied->finish(FenceState::failed);
+  const std::uint64_t size_bytes = info.layout ? info.layout->size_bytes : slot.pool_->slot_bytes();
+  work.is_in_block = info.is_on_device;
+  work.is_in_host_memory = !info.is_on_device;
+  if (info.is_on_device && reading.of_host_copy) {
+    copy_to_host(slot, size_bytes, info, work);
+  }
+  if (!info.is_on_device && reading.of_block) {
+    copy_to_block(slot, size_bytes, work);
   }
   return work;
 }
 
-void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept {
-  unfinished_.push_back({.header = frame.header,
-                         .slot = frame.pool_slot,
+void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work) {
+  const Pool& pool = *slot.pool_;
+  work.copied = begin_copy([&] {
+    return pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
+  });
+  work.is_in_host_memory = true;
+}
+
+void Stream::copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work) {
+  const Pool& pool = *slot.pool_;
+  work.filled = begin_copy(
+      [&] { return pool.block()->copy_from_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes); });
+  work.is_in_block = true;
+}
+
+void Stream::keep_until_finished(const PoolSlot& slot, const FrameHeader& header, const DeviceWork& work) noexcept {
+  unfinished_.push_back({.header = header,
+                         .slot = slot,
                          .work = work,
                          .is_hidden = work.filled && work.filled->state() != FenceState::done});
-  add_reference(frame.pool_slot);
+  add_reference(slot);
 }
 
 void Stream::release_finished() noexcept {

@@ -47,7 +47,7 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
 
 void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   const WaitingFrame& frame = queue.waiting.front();
-  const bool is_unfilled = frame.ready && is_failed_or_late(frame, readiness);
+  const bool is_unfilled = frame.awaits_device() && is_failed_or_late(frame, readiness);
   release(frame.pool_slot);
   queue.waiting.drop();
   if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !is_unfilled) {
@@ -71,8 +71,11 @@ void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
 
 /// A frame with this readiness is not waited for any more. A source that fills a frame in slices may take its time.
 bool Stream::is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept {
-  return readiness == FenceState::failed || (readiness == FenceState::pending && frame.progress == nullptr &&
-                                             monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns);
+  if (readiness != FenceState::pending) {
+    return readiness == FenceState::failed;
+  }
+  const std::int64_t completed_ns = frame.completed_ns();
+  return completed_ns != 0 && monotonic_ns() - completed_ns > ready_timeout_ns;
 }
 
 void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes, std::int64_t now_ns) noexcept {
@@ -134,7 +137,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue, std::int64_t n
 }
 
 bool Stream::goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
-  return frame.progress != nullptr && frame.progress->count > 1 && queue.takes_slices &&
+  return frame.progress != nullptr && frame.progress->count > 1 && !frame.needs_upload && queue.takes_slices &&
          frame.progress->count <= queue.link->slice_limit();
 }
 

@@ -21,7 +21,7 @@ void BegunFrame::publish(std::uint16_t index) {
 
 std::optional<BegunFrame> Stream::begin_frame(ClaimedSlot slot, const FrameInfo& info, std::uint16_t slices) {
   check(slot, info);
-  if (info.file.is_there() || info.ready || !slot.pool_->is_on_host()) {
+  if (info.file.is_there() || info.ready || info.is_on_device) {
     throw Error::failed("a frame was begun in slices that the processor does not fill");
   }
   const Notice notice(*this);
@@ -41,29 +41,51 @@ std::optional<BegunFrame> Stream::begin_frame(ClaimedSlot slot, const FrameInfo&
   frame.progress = &progress;
   for (SubscriberQueue* queue : queues_) {
     frame.payload = payload_for(*queue, frame);
+    frame.needs_upload = !slot.pool_->is_on_host() && !queue->reads_host_copy;
     enqueue(*queue, frame);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;
   return BegunFrame(std::move(slot), frame.header, progress);
 }
 
+/// The frame is its caller's alone. So the device's copy begins without the mutex: that may take the driver a while.
 void Stream::publish_slice(BegunFrame& frame, std::uint16_t index) {
-  const Notice notice(*this);
-  WakeList wakes;
-  const std::scoped_lock lock(mutex_);
-  SliceProgress& progress = *frame.progress_;
-  if (index >= progress.count || progress.filled[index]) {
-    throw Error::failed("slice " + std::to_string(index) + " of " + std::to_string(progress.count) +
-                        " was published for the second time, or there is no such slice");
+  DeviceWork work{.is_in_block = frame.pool_->is_on_host()};
+  {
+    const Notice notice(*this);
+    WakeList wakes;
+    std::unique_lock lock(mutex_);
+    SliceProgress& progress = *frame.progress_;
+    if (index >= progress.count || progress.filled[index]) {
+      throw Error::failed("slice " + std::to_string(index) + " of " + std::to_string(progress.count) +
+                          " was published for the second time, or there is no such slice");
+    }
+    progress.filled.set(index);
+    if (progress.filled.count() == progress.count) {
+      if (!work.is_in_block && readers().of_block) {
+        lock.unlock();
+        copy_to_block(frame, frame.header_.layout.size_bytes, work);
+        lock.lock();
+      }
+      complete(frame, work);
+    }
+    send_all_waiting(wakes);
   }
-  progress.filled.set(index);
-  if (progress.filled.count() == progress.count) {
-    progress.completed_ns = monotonic_ns();
-    frame.header_.times.completed_ns = progress.completed_ns;
-    frame_completed(progress.completed_ns);
+  observe(work);
+}
+
+void Stream::complete(BegunFrame& frame, const DeviceWork& work) noexcept {
+  SliceProgress& progress = *frame.progress_;
+  progress.uploaded = work.filled;
+  progress.completed_ns = monotonic_ns();
+  frame.header_.times.completed_ns = progress.completed_ns;
+  frame_completed(progress.completed_ns);
+  if (work.is_there()) {
+    keep_until_finished(frame.pool_slot(), frame.header_, work);
+  }
+  if (work.is_in_block && (!work.filled || work.filled->state() == FenceState::done)) {
     show_to_pullers(frame.pool_slot(), frame.header_);
   }
-  send_all_waiting(wakes);
 }
 
 void Stream::end_frame(const BegunFrame& frame) noexcept {

@@ -209,6 +209,9 @@ void Stream::check(const ClaimedSlot& slot, const FrameInfo& info) const {
   if (info.file.is_there() && options_.max_viewers != 1) {
     throw Error::failed("a frame in a file was published, which only a stream for one viewer can send");
   }
+  if (info.ready && !info.is_on_device && !slot.pool_->is_on_host()) {
+    throw Error::failed("a frame in host memory was published with a fence, in a stream in the memory of a device");
+  }
   if (info.layout && info.layout->size_bytes > slot.pool_->slot_bytes()) {
     throw Error::failed("a frame of " + std::to_string(info.layout->size_bytes) + " bytes was published in a slot of " +
                         std::to_string(slot.pool_->slot_bytes()));
@@ -232,7 +235,7 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   frame.header.times.completed_ns = monotonic_ns();
   frame_completed(frame.header.times.completed_ns);
   for (SubscriberQueue* queue : queues_) {
-    if (queue->reads_host_copy && !work.copied) {
+    if (queue->reads_host_copy ? !work.is_in_host_memory : !work.is_in_block) {
       continue;  // it came while the frame was being published, and starts with the next one
     }
     frame.ready = queue->reads_host_copy ? work.copied : work.filled;
@@ -241,9 +244,9 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     send_waiting(*queue, wakes, frame.header.times.completed_ns);
   }
   if (work.is_there()) {
-    keep_until_finished(frame, work);
+    keep_until_finished(pool_slot, frame.header, work);
   }
-  if (!work.filled || work.filled->state() == FenceState::done) {
+  if (work.is_in_block && (!work.filled || work.filled->state() == FenceState::done)) {
     show_to_pullers(pool_slot, frame.header);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;

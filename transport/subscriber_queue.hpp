@@ -52,8 +52,9 @@ using SliceSet = std::bitset<max_slices>;
 struct SliceProgress {
   std::uint16_t count = 0;  // of the frame's slices
   SliceSet filled;
-  std::int64_t completed_ns = 0;  // when the last one was filled; 0: not yet
-  bool is_aborted = false;        // the source has given the frame up
+  std::int64_t completed_ns = 0;      // when the last one was filled; 0: not yet
+  bool is_aborted = false;            // the source has given the frame up
+  std::shared_ptr<Fence> uploaded{};  // of a complete frame: its device's copy of it; null: nobody needs that
 
   [[nodiscard]] FenceState state() const noexcept {
     return completed_ns != 0 ? FenceState::done : is_aborted ? FenceState::failed : FenceState::pending;
@@ -64,12 +65,25 @@ struct SliceProgress {
 struct WaitingFrame : OutgoingFrame {
   std::shared_ptr<Fence> ready{};           // what the link reads is there once this is done; null: it is there
   const SliceProgress* progress = nullptr;  // of a frame in slices; valid while the slot is held
+  bool needs_upload = false;                // of such a frame: the link reads what the device has copied
 
   void clear() noexcept { ready.reset(); }
 
   /// Of the whole frame.
   [[nodiscard]] FenceState readiness() const noexcept {
-    return progress != nullptr ? progress->state() : ready ? ready->state() : FenceState::done;
+    if (progress == nullptr) {
+      return ready ? ready->state() : FenceState::done;
+    }
+    if (!needs_upload || progress->completed_ns == 0) {
+      return progress->state();
+    }
+    return progress->uploaded ? progress->uploaded->state() : FenceState::failed;
+  }
+  /// The source has done its part.
+  [[nodiscard]] bool awaits_device() const noexcept { return ready || (needs_upload && completed_ns() != 0); }
+  /// When the source had filled it; 0: it has not.
+  [[nodiscard]] std::int64_t completed_ns() const noexcept {
+    return progress != nullptr ? progress->completed_ns : header.times.completed_ns;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "frame/frame_layout.hpp"
+#include "memory/block.hpp"
 #include "viewer/quality.hpp"
 
 namespace framewire {
@@ -15,6 +16,7 @@ struct DrawingOptions {
   std::optional<Quality> quality;           // none: good, if a GPU draws
   bool asks_cadence = false;                // tell the senders when to render
   bool tells_places = false;                // Drawing::seen()
+  const MemoryKind* memory = nullptr;       // of a device, where frames may lie; outlives the drawing; null: none
   bool verify = false;                      // check that no frame changes while it is held
   std::uint64_t most_sets = 0;              // of Layout::depth that are shown; 0: no limit
   std::int64_t first_draw_delay_ns = 0;     // of the first picture without a frame

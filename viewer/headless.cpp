@@ -15,8 +15,8 @@ constexpr std::int64_t draw_deadline_ns = 2 * ns_per_s;
 
 }  // namespace
 
-Headless::Headless(Size size, std::optional<double> refresh_hz)
-    : size_(size), refresh_hz_(refresh_hz), started_ns_(monotonic_ns()), context_(EglContext::create()) {}
+Headless::Headless(Size size, std::optional<double> refresh_hz, const std::optional<DeviceUuid>& device)
+    : size_(size), refresh_hz_(refresh_hz), started_ns_(monotonic_ns()), context_(EglContext::create(device)) {}
 
 /// Nobody gives input.
 SurfaceEvents Headless::wait_events(std::int64_t deadline_ns) noexcept {

@@ -13,9 +13,9 @@ namespace framewire {
 /// An offscreen picture with its own EGL context.
 class Headless final : public Surface {
  public:
-  /// With a `refresh_hz` it is presented at regular times, as a screen with vsync is. Throws Error if OpenGL 4.5 is not
-  /// available.
-  explicit Headless(Size size, std::optional<double> refresh_hz = {});
+  /// With a `refresh_hz` it is presented at regular times, as a screen with vsync is. `device` draws, if there is such
+  /// a one. Throws Error if OpenGL 4.5 is not available.
+  explicit Headless(Size size, std::optional<double> refresh_hz = {}, const std::optional<DeviceUuid>& device = {});
 
   SurfaceEvents wait_events(std::int64_t deadline_ns) noexcept override;
   /// Also throws Error if OpenGL does not support the size.

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "command/command_line.hpp"
+#include "command/frame_memory.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "command/terminal_log.hpp"
@@ -15,12 +16,16 @@
 int main(int argc, char** argv) {
   using namespace framewire;
   return run_program("framewire-view", [&] {
-    const auto options = parse_options(argc, argv);
+    auto options = parse_options(argc, argv);
     if (!options) {
       return ExitStatus::ok;
     }
     TerminalLog log(stderr, "framewire-view", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
+    const FrameMemory memory(options->memory);
+    if (!memory.is_host()) {
+      take_memory(*options, memory.kind());
+    }
     std::optional<Program> program;
     try {
       program.emplace(*options, interruption, log);

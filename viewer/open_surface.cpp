@@ -20,7 +20,9 @@ std::string title_of(const ViewerOptions& options) {
 
 std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
   if (options.is_headless) {
-    return std::make_unique<Headless>(options.size.value_or(default_headless_size), options.refresh_hz);
+    const std::vector<const MemoryKind*>& memory = options.session.memory;
+    return std::make_unique<Headless>(options.size.value_or(default_headless_size), options.refresh_hz,
+                                      memory.empty() ? std::nullopt : memory.front()->device_uuid());
   }
   auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
                                                        .is_fullscreen = options.is_fullscreen,

@@ -216,6 +216,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   describe_input(app, raw);
   describe_drawing(app, raw);
   describe_files(app, raw);
+  raw.common.takes_gpu_memory = true;
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
@@ -450,6 +451,7 @@ ViewerOptions read(const RawOptions& raw) {
   ViewerOptions options;
   options.common = parse_run_options(raw.common);
   read_session(raw, options.session);
+  options.memory = parse_memory(raw.common);
   read_scene_options(raw, options);
   if (options.scene.layout == Layout::depth) {
     options.most_sets = std::exchange(options.common.max_frames, 0);
@@ -481,6 +483,13 @@ std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
   RawOptions raw;
   describe_options(app, raw);
   return parse_command_line(app, argc, argv) ? std::optional(read(raw)) : std::nullopt;
+}
+
+void take_memory(ViewerOptions& options, const MemoryKind& kind) {
+  options.session.memory = {&kind};
+  for (ViewedSource& source : options.sources) {
+    source.subscriber.memory = options.session.memory;
+  }
 }
 
 }  // namespace framewire

@@ -29,6 +29,7 @@ struct ViewerOptions {
   CommonOptions common;               // --frames: received frames of each stream; --duration starts with the program
   SshOptions ssh;                     // of sources that begin with ssh://
   SubscriberOptions session;          // of every stream, without its sender
+  MemoryChoice memory;                // main() adds it to `session`
   std::vector<ViewedSource> sources;  // of the scene's layers, in their order
   Scene scene;
   LayersOver layers_over;                 // has been applied to the scene
@@ -57,5 +58,8 @@ struct ViewerOptions {
 /// Reads the command line. Nothing after --help or --version, which it prints on stdout. Throws Error (usage) that
 /// names the option, its value and the valid values. Main thread.
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv);
+
+/// Frames of every stream may lie in memory of this kind. It outlives the program.
+void take_memory(ViewerOptions& options, const MemoryKind& kind);
 
 }  // namespace framewire

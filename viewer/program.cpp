@@ -68,19 +68,25 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   if (options_.output.is_of_picture) {
     recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
   }
-  renderer_.emplace(*surface_, frame_times_, clock_,
-                    DrawingOptions{.quality = options_.quality,
-                                   .asks_cadence = options_.asks_cadence,
-                                   .tells_places = options_.input.has_value(),
-                                   .verify = options_.verify,
-                                   .most_sets = options_.most_sets,
-                                   .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,
-                                   .recorder = recorder_ ? &*recorder_ : nullptr,
-                                   .recorded_rate = options_.output.rate},
-                    wake_main);
+  renderer_.emplace(
+      *surface_, frame_times_, clock_,
+      DrawingOptions{.quality = options_.quality,
+                     .asks_cadence = options_.asks_cadence,
+                     .tells_places = options_.input.has_value(),
+                     .memory = options_.session.memory.empty() ? nullptr : options_.session.memory.front(),
+                     .verify = options_.verify,
+                     .most_sets = options_.most_sets,
+                     .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,
+                     .recorder = recorder_ ? &*recorder_ : nullptr,
+                     .recorded_rate = options_.output.rate},
+      wake_main);
   window_recordings_.emplace(*renderer_, *surface_, clock_, log_, interruption_, options_.output.file.has_value());
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
+  if (renderer_->why_copied()) {
+    log_.warning("--memory is cuda, and frames are copied to host memory to be drawn, because " +
+                 *renderer_->why_copied());
+  }
   if (options_.messages) {
     messages_ = std::make_unique<ViewerMessagePort>(*options_.messages, log_);
   }

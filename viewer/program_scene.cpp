@@ -27,17 +27,18 @@ Scene Program::with_wall(Scene scene) const {
 /// Starts connecting.
 std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
   const auto wake_main = [this] { surface_->wake(); };
-  auto made = std::make_unique<ViewedStream>(options_, messages_ ? messages_->with_messages(source) : source,
-                                             is_one_of_several || options_.scene_file,
-                                             quality_for(options_.quality, {}, renderer_->is_software()), clock_,
-                                             interruption_, options_.is_synchronised ? &sync_ : nullptr, log_,
-                                             ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); },
-                                                                     .on_session =
-                                                                         [this] {
-                                                                           has_new_session_ = true;
-                                                                           surface_->wake();
-                                                                         },
-                                                                     .on_end = wake_main});
+  auto made = std::make_unique<ViewedStream>(
+      options_, messages_ ? messages_->with_messages(source) : source, is_one_of_several || options_.scene_file,
+      ViewedStream::Drawer{.quality = quality_for(options_.quality, {}, renderer_->is_software()),
+                           .reads_device_memory = !renderer_->why_copied()},
+      clock_, interruption_, options_.is_synchronised ? &sync_ : nullptr, log_,
+      ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); },
+                              .on_session =
+                                  [this] {
+                                    has_new_session_ = true;
+                                    surface_->wake();
+                                  },
+                              .on_end = wake_main});
   std::shared_ptr<ViewedStream> stream;
   if (messages_) {
     stream = {made.release(), [messages = messages_.get()](ViewedStream* ended) {

@@ -6,6 +6,7 @@
 
 #include "base/wait.hpp"
 #include "gl/gl.hpp"
+#include "gl/wrapped_blocks.hpp"
 
 namespace framewire {
 
@@ -159,6 +160,9 @@ void Renderer::run() noexcept {
 void Renderer::run_attached() {
   Drawing drawing(surface_, frame_times_, clock_, options_);
   is_software_ = is_software_renderer();
+  if (options_.memory != nullptr) {
+    why_copied_ = WrappedBlocks::why_not(*options_.memory);
+  }
   device_ = short_renderer();
   device_details_ = gl_renderer();
   upload_method_ = drawing.upload_method();

@@ -85,6 +85,9 @@ class Renderer {
   [[nodiscard]] std::optional<SetCounts> set_counts() const;
   /// Whether a processor draws. Constant.
   [[nodiscard]] bool is_software() const noexcept { return is_software_; }
+  /// Why OpenGL does not read frames in DrawingOptions::memory where they lie; nothing if it does, or there is none.
+  /// Constant.
+  [[nodiscard]] const std::optional<std::string>& why_copied() const noexcept { return why_copied_; }
   /// What the driver calls the device: "llvmpipe", and with its details.
   [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] const std::string& device_details() const noexcept { return device_details_; }
@@ -134,8 +137,9 @@ class Renderer {
   std::atomic<UploadMethod> upload_method_ = UploadMethod::client_pointer;
   std::atomic<std::int64_t> refresh_period_ns_ = 0;
   std::atomic<Quality> quality_ = Quality::fast;
-  bool is_software_ = false;  // set before the constructor returns
-  std::string device_;        // set before the constructor returns
+  bool is_software_ = false;               // set before the constructor returns
+  std::optional<std::string> why_copied_;  // set before the constructor returns
+  std::string device_;                     // set before the constructor returns
   std::string device_details_;
   std::atomic<std::int64_t> busy_since_ns_ = 0;  // with a picture; 0: with none
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "gl/frame_texture.hpp"
 #include "viewer/format_warnings.hpp"
 
 namespace framewire {
@@ -43,14 +44,14 @@ SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions
 
 }  // namespace
 
-ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, Quality quality,
+ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, const Drawer& drawer,
                            const Clock& clock, const Interruption& interruption, SyncGroup* sync, Log& log,
                            Listeners listeners)
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       wanted_stream_(source.subscriber.stream),
       rendezvous_(source.rendezvous),
-      quality_(quality),
+      drawer_(drawer),
       clock_(clock),
       log_(log, peer_text_, shows_name),
       listeners_(std::move(listeners)),
@@ -103,8 +104,13 @@ bool ViewedStream::take_frame() {
   }
   follow_epoch(*frame);
   if (!frame->is_complete()) {
-    queue_.push_slice(std::move(*frame));
+    if (frame->block()->host() != nullptr) {
+      queue_.push_slice(std::move(*frame));
+    }
     return true;
+  }
+  if (must_copy(*frame) && !host_copies_.copy(*frame, [this] { return is_stopping_.load(); })) {
+    return false;
   }
   statistics_.frame_received(frame->header().layout.size_bytes, frame->received_ns());
   const bool skips_nothing = newest_.status.delivery == Delivery::every;
@@ -118,6 +124,13 @@ bool ViewedStream::take_frame() {
     queue_.close();
   }
   return true;
+}
+
+/// The processor reads the frame, or OpenGL cannot do so in the memory of its device.
+bool ViewedStream::must_copy(const ReceivedFrame& frame) const noexcept {
+  const FrameHeader& header = frame.header();
+  return !drawer_.reads_device_memory || options_.verify || header.has_test_pattern || recorder_.is_recording() ||
+         !can_be_read_in_place(header.layout);
 }
 
 void ViewedStream::sleep() {
@@ -198,6 +211,7 @@ void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberSt
     case SubscriberState::connected:
       if (now.session_number != before.session_number) {
         log_.info(now.start_line);
+        say_other_memory(now);
       }
       break;
     case SubscriberState::lost:  // the subscriber has already reported the loss; connection attempts are only
@@ -211,11 +225,20 @@ void ViewedStream::say_status(const SubscriberStatus& before, const SubscriberSt
   }
 }
 
+/// --memory never becomes another silently.
+void ViewedStream::say_other_memory(const SubscriberStatus& now) {
+  if (!options_.session.memory.empty() && !newest_.is_local && now.memory == host_memory().name()) {
+    log_.warning(
+        "--memory is cuda, and the frames come in host memory: the sender has them there or on another GPU, or "
+        "the link carries no other");
+  }
+}
+
 void ViewedStream::say_format_warnings(const StreamFormat& format) {
   if (const std::string colour = describe_colour(format); !colour.empty()) {
     log_.detail("the stream's pictures: " + colour);
   }
-  for (const std::string& warning : format_warnings(format, quality_)) {
+  for (const std::string& warning : format_warnings(format, drawer_.quality)) {
     if (std::ranges::find(said_format_warnings_, warning) == said_format_warnings_.end()) {
       said_format_warnings_.push_back(warning);
       log_.warning(warning);

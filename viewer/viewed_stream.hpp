@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/prefixed_log.hpp"
 #include "command/interruption.hpp"
+#include "transport/session/host_copies.hpp"
 #include "viewer/frame_queue.hpp"
 #include "viewer/options.hpp"
 #include "viewer/recorder.hpp"
@@ -29,6 +30,12 @@ namespace framewire {
 /// frames recorded, and queues them for the drawing thread. What that thread does, or is blocked in, delays none of it.
 class ViewedStream {
  public:
+  /// Who draws its frames.
+  struct Drawer {
+    Quality quality = Quality::fast;   // of usual colours: warnings depend on it
+    bool reads_device_memory = false;  // else frames there are copied to host memory
+  };
+
   /// Called by any thread, without a mutex of the stream. They must not wait.
   struct Listeners {
     std::function<void()> on_news;     // for the drawing thread: frames, or other facts()
@@ -36,11 +43,10 @@ class ViewedStream {
     std::function<void()> on_end;      // for the main thread: see ending(), and whether the queue is done
   };
 
-  /// Starts connecting. `shows_name`: as show_name_in_log(). `quality` is how frames of usual colours are drawn:
-  /// warnings depend on it. `sync`: the streams that it is shown together with; null: it is shown by itself. The
-  /// references, and `sync`, outlive it. Throws Error.
-  ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, Quality quality, const Clock& clock,
-               const Interruption& interruption, SyncGroup* sync, Log& log, Listeners listeners);
+  /// Starts connecting. `shows_name`: as show_name_in_log(). `sync`: the streams that it is shown together with; null:
+  /// it is shown by itself. The references, and `sync`, outlive it. Throws Error.
+  ViewedStream(const ViewerOptions& options, ViewedSource source, bool shows_name, const Drawer& drawer,
+               const Clock& clock, const Interruption& interruption, SyncGroup* sync, Log& log, Listeners listeners);
   ViewedStream(const ViewedStream&) = delete;
   ViewedStream& operator=(const ViewedStream&) = delete;
   /// As stop().
@@ -123,10 +129,12 @@ class ViewedStream {
  private:
   void run() noexcept;
   bool take_frame();
+  [[nodiscard]] bool must_copy(const ReceivedFrame& frame) const noexcept;
   void sleep();
   void follow_status();
   void follow_epoch(const ReceivedFrame& frame);
   void say_status(const SubscriberStatus& before, const SubscriberStatus& now);
+  void say_other_memory(const SubscriberStatus& now);
   void say_format_warnings(const StreamFormat& format);
   void say_ring_shortage();
   void confirm_late(std::int64_t now_ns) noexcept;
@@ -135,7 +143,7 @@ class ViewedStream {
   const std::string peer_text_;
   const std::string wanted_stream_;  // empty: the sender's first
   const std::shared_ptr<Rendezvous> rendezvous_;
-  const Quality quality_;
+  const Drawer drawer_;
   const Clock& clock_;
   PrefixedLog log_;
   const Listeners listeners_;
@@ -147,6 +155,7 @@ class ViewedStream {
 
   // fw-receive's
   StreamFacts newest_;
+  HostCopies host_copies_;
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<std::string> said_format_warnings_;    // format_warnings() already printed

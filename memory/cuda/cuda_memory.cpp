@@ -1,5 +1,8 @@
 #include "memory/cuda/cuda_memory.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -43,8 +46,12 @@ std::shared_ptr<const CudaDevice> device_that_shares(const CudaDeviceInfo& info)
 // ---- Blocks ----
 
 CudaBlock::CudaBlock(const CudaMemory& kind, std::unique_ptr<const CudaMapping> mapping, std::uint64_t size_bytes,
-                     FileDescriptor descriptor)
-    : Block(size_bytes), kind_(kind), mapping_(std::move(mapping)), descriptor_(std::move(descriptor)) {}
+                     FileDescriptor exported, bool is_shared)
+    : Block(size_bytes),
+      kind_(kind),
+      mapping_(std::move(mapping)),
+      exported_(std::move(exported)),
+      is_shared_(is_shared) {}
 
 CudaBlock::~CudaBlock() {
   registration_.reset();
@@ -52,6 +59,14 @@ CudaBlock::~CudaBlock() {
 
 const MemoryKind& CudaBlock::kind() const noexcept {
   return kind_;
+}
+
+OpaqueMemory CudaBlock::for_opengl() const {
+  FileDescriptor descriptor(::fcntl(exported_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!descriptor.valid()) {
+    throw Error::from_errno("duplicate the descriptor of a GPU's memory", errno);
+  }
+  return {.descriptor = std::move(descriptor), .size_bytes = size_bytes()};
 }
 
 RegisteredAs CudaBlock::registered_as() const {
@@ -124,21 +139,37 @@ void CudaBlock::start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t
                                                                 address() + offset_bytes, size_bytes, stream),
                   "cuMemcpyDtoHAsync");
   };
-  kind_.work().start(
-      copy, fence,
-      std::make_shared<std::pair<std::shared_ptr<const Block>, std::shared_ptr<HostBlock>>>(shared_from_this(), into));
+  kind_.work().start(copy, fence, kept_by_copy(into));
 }
 
-/// Copies to other memory are slower, and block the thread that starts them. So a failure is one of the whole copy.
-void CudaBlock::register_with_cuda(const std::shared_ptr<HostBlock>& into) const {
+std::shared_ptr<Fence> CudaBlock::copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
+                                                 std::uint64_t size_bytes) {
+  register_with_cuda(from);
+  auto fence = std::make_shared<Fence>();
+  const auto copy = [&](cuda::Stream stream) {
+    cuda::require(kind_.device()->functions().cuMemcpyHtoDAsync(
+                      address() + offset_bytes, from->bytes().data() + offset_bytes, size_bytes, stream),
+                  "cuMemcpyHtoDAsync");
+  };
+  kind_.work().start(copy, fence, kept_by_copy(from));
+  return fence;
+}
+
+std::shared_ptr<const void> CudaBlock::kept_by_copy(const std::shared_ptr<HostBlock>& host) const {
+  return std::make_shared<std::pair<std::shared_ptr<const Block>, std::shared_ptr<HostBlock>>>(shared_from_this(),
+                                                                                               host);
+}
+
+/// Copies of other memory are slower, and block the thread that starts them. So a failure is one of the whole copy.
+void CudaBlock::register_with_cuda(const std::shared_ptr<HostBlock>& host) const {
   const std::scoped_lock lock(mutex_);
-  if (target_ == into) {
+  if (registered_ == host) {
     return;
   }
   registration_.reset();
-  target_.reset();
-  registration_ = std::make_unique<CudaHostRegistration>(kind_.device(), into->bytes().data(), into->bytes().size());
-  target_ = into;
+  registered_.reset();
+  registration_ = std::make_unique<CudaHostRegistration>(kind_.device(), host->bytes().data(), host->bytes().size());
+  registered_ = host;
 }
 
 // ---- The kind ----
@@ -163,24 +194,21 @@ std::uint64_t CudaMemory::whole_bytes(std::uint64_t size_bytes) const {
 
 std::shared_ptr<Block> CudaMemory::allocate(const std::string& purpose, std::uint64_t size_bytes,
                                             const StopCheck& stop) const {
-  return make(purpose, size_bytes, CudaMapping::Shared::yes, stop);
+  return make(purpose, size_bytes, true, stop);
 }
 
 std::shared_ptr<Block> CudaMemory::allocate_private(const std::string& purpose, std::uint64_t size_bytes,
                                                     const StopCheck& stop) const {
-  return make(purpose, size_bytes, CudaMapping::Shared::no, stop);
+  return make(purpose, size_bytes, false, stop);
 }
 
 /// Cleared, because a viewer maps all of it: also what this process had there before.
-std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uint64_t size_bytes,
-                                            CudaMapping::Shared shared, const StopCheck& stop) const try {
+std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uint64_t size_bytes, bool is_shared,
+                                            const StopCheck& stop) const try {
   const std::uint64_t whole = whole_bytes(size_bytes);
-  auto mapping = std::make_unique<const CudaMapping>(device_, whole, shared);
-  FileDescriptor descriptor;
-  if (shared == CudaMapping::Shared::yes) {
-    descriptor = mapping->export_descriptor();
-  }
-  auto block = std::make_shared<CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor));
+  auto mapping = std::make_unique<const CudaMapping>(device_, whole);
+  FileDescriptor exported = mapping->export_descriptor();
+  auto block = std::make_shared<CudaBlock>(*this, std::move(mapping), whole, std::move(exported), is_shared);
   const auto fence = std::make_shared<Fence>();
   const auto clear = [&](cuda::Stream stream) {
     cuda::require(device_->functions().cuMemsetD8Async(block->address(), 0, whole, stream), "cuMemsetD8Async");
@@ -199,7 +227,7 @@ std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uin
 std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const try {
   const std::uint64_t whole = whole_bytes(size_bytes);
   auto mapping = std::make_unique<const CudaMapping>(device_, whole, descriptor);
-  return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, FileDescriptor());
+  return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor), false);
 } catch (const Error& error) {
   throw error.with_context("the sender's memory cannot be mapped on the GPU " + device_->info().name);
 }

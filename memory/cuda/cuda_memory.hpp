@@ -22,13 +22,14 @@ class CudaMemory;
 /// A block of CudaMemory.
 class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBlock> {
  public:
-  /// `descriptor`: what other processes import; invalid if they cannot.
+  /// `exported`: what others import. `is_shared`: also other processes; else only OpenGL in this one.
   CudaBlock(const CudaMemory& kind, std::unique_ptr<const CudaMapping> mapping, std::uint64_t size_bytes,
-            FileDescriptor descriptor);
+            FileDescriptor exported, bool is_shared);
   ~CudaBlock() override;
 
   [[nodiscard]] const MemoryKind& kind() const noexcept override;
-  [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return is_shared_ ? exported_.get() : -1; }
+  [[nodiscard]] OpaqueMemory for_opengl() const override;
   /// As a DMA-BUF, where the driver exports one, and by its address, where nvidia-peermem would pin that.
   [[nodiscard]] RegisteredAs registered_as() const override;
   /// Flushes, where the GPU would not see by itself what RDMA devices write.
@@ -38,6 +39,9 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
   [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
                                                     std::uint64_t size_bytes,
                                                     std::shared_ptr<Fence> after) const override;
+  /// As that: `from` stays registered.
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
+                                                      std::uint64_t size_bytes) override;
 
   /// In CUDA's address space of this process.
   [[nodiscard]] cuda::Address address() const noexcept { return mapping_->address(); }
@@ -45,15 +49,17 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
  private:
   void start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t offset_bytes, std::uint64_t size_bytes,
                   const std::shared_ptr<Fence>& fence) const;
-  void register_with_cuda(const std::shared_ptr<HostBlock>& into) const;
+  void register_with_cuda(const std::shared_ptr<HostBlock>& host) const;
+  [[nodiscard]] std::shared_ptr<const void> kept_by_copy(const std::shared_ptr<HostBlock>& host) const;
 
   const CudaMemory& kind_;
   const std::unique_ptr<const CudaMapping> mapping_;
-  const FileDescriptor descriptor_;
+  const FileDescriptor exported_;
+  const bool is_shared_;
 
   mutable std::mutex mutex_;  // guards what follows
-  mutable std::shared_ptr<HostBlock> target_;
-  mutable std::unique_ptr<CudaHostRegistration> registration_;  // ends before target_
+  mutable std::shared_ptr<HostBlock> registered_;
+  mutable std::unique_ptr<CudaHostRegistration> registration_;  // ends before registered_
 };
 
 /// The memory of one GPU. Outlives its blocks. Any thread.
@@ -68,6 +74,7 @@ class CudaMemory final : public MemoryKind {
   explicit CudaMemory(const CudaDeviceInfo& device, SystemFiles files = SystemFiles());
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
+  [[nodiscard]] std::optional<DeviceUuid> device_uuid() const noexcept override { return device_->info().uuid_bytes; }
   /// Its bytes are 0.
   [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
                                                 const StopCheck& stop) const override;
@@ -83,8 +90,8 @@ class CudaMemory final : public MemoryKind {
 
  private:
   [[nodiscard]] std::uint64_t whole_bytes(std::uint64_t size_bytes) const;
-  [[nodiscard]] std::shared_ptr<CudaBlock> make(const std::string& purpose, std::uint64_t size_bytes,
-                                                CudaMapping::Shared shared, const StopCheck& stop) const;
+  [[nodiscard]] std::shared_ptr<CudaBlock> make(const std::string& purpose, std::uint64_t size_bytes, bool is_shared,
+                                                const StopCheck& stop) const;
 
   const std::shared_ptr<const CudaDevice> device_;
   const SystemFiles files_;

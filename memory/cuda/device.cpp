@@ -37,9 +37,8 @@ CudaDeviceInfo info_of(const cuda::Functions& cuda, int ordinal) {
   std::array<char, 256> text{};
   cuda::require(cuda.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, info.number), "cuDeviceGetName");
   info.name = text.data();
-  cuda::Uuid uuid{};
-  cuda::require(cuda.cuDeviceGetUuid(&uuid, info.number), "cuDeviceGetUuid");
-  info.uuid = uuid_text(uuid);
+  cuda::require(cuda.cuDeviceGetUuid(&info.uuid_bytes, info.number), "cuDeviceGetUuid");
+  info.uuid = uuid_text(info.uuid_bytes);
   text = {};
   cuda::require(cuda.cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()) - 1, info.number),
                 "cuDeviceGetPCIBusId");

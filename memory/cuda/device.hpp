@@ -15,7 +15,8 @@ namespace framewire {
 /// What CUDA says of a GPU.
 struct CudaDeviceInfo {
   cuda::DeviceNumber number = 0;
-  std::string name;         // "NVIDIA H200"
+  std::string name;  // "NVIDIA H200"
+  cuda::Uuid uuid_bytes{};
   std::string uuid;         // "GPU-01234567-89ab-cdef-0123-456789abcdef", as nvidia-smi writes it
   std::string pci_address;  // "0000:3b:00.0", in small letters, as sysfs writes it
   std::uint64_t memory_bytes = 0;

@@ -112,6 +112,7 @@ struct Functions {
   Result (*cuMemsetD8Async)(Address address, unsigned char value, std::size_t bytes, Stream stream);
   Result (*cuMemcpyDtoHAsync)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*cuFlushGPUDirectRDMAWrites)(int target, int scope);
+  Result (*cuMemcpyHtoDAsync)(Address to, const void* from, std::size_t bytes, Stream stream);
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);
   Result (*cuStreamQuery)(Stream stream);
   Result (*cuStreamDestroy)(Stream stream);

@@ -10,9 +10,9 @@ namespace framewire {
 
 namespace {
 
-cuda::AllocationProperties properties_of(const CudaDevice& device, CudaMapping::Shared shared) noexcept {
+cuda::AllocationProperties properties_of(const CudaDevice& device) noexcept {
   cuda::AllocationProperties properties;
-  properties.handle_types = shared == CudaMapping::Shared::yes ? cuda::handle_type_posix_file_descriptor : 0;
+  properties.handle_types = cuda::handle_type_posix_file_descriptor;
   properties.location.device = device.info().number;
   // Asking for it where it is missing would make cuMemCreate fail.
   properties.is_gpu_direct_rdma_capable = device.info().makes_gpu_direct_memory ? 1 : 0;
@@ -32,7 +32,7 @@ std::string room_on(const CudaDevice& device) {
 }  // namespace
 
 std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
-  const cuda::AllocationProperties properties = properties_of(device, Shared::yes);
+  const cuda::AllocationProperties properties = properties_of(device);
   const CurrentContext current(device);
   std::size_t bytes = 0;
   cuda::require(device.functions().cuMemGetAllocationGranularity(&bytes, &properties, cuda::granularity_minimum),
@@ -40,10 +40,10 @@ std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
   return bytes;
 }
 
-CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, Shared shared)
+CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes)
     : device_(std::move(device)), size_bytes_(size_bytes) {
   const CurrentContext current(*device_);
-  const cuda::AllocationProperties properties = properties_of(*device_, shared);
+  const cuda::AllocationProperties properties = properties_of(*device_);
   const cuda::Result result = device_->functions().cuMemCreate(&handle_, size_bytes_, &properties, 0);
   if (result == cuda::Result::out_of_memory) {
     throw OutOfMemory("not enough memory on the GPU " + device_->info().name + ": " + format_bytes(size_bytes_) +

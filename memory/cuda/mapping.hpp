@@ -13,13 +13,11 @@ namespace framewire {
 /// construction.
 class CudaMapping {
  public:
-  enum class Shared { yes, no };
-
   /// Throws Error.
   static std::uint64_t granularity_bytes(const CudaDevice& device);
 
   /// New memory, for reading and writing. Throws Error, OutOfMemory if it has no room.
-  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, Shared shared);
+  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes);
   /// Another process's memory, for reading. Throws Error: also if it is smaller, of another GPU, or no such memory.
   CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, const FileDescriptor& exported);
   ~CudaMapping() { release(); }

@@ -97,7 +97,7 @@ class MemoryPort final : public FramePort {
   std::uint64_t sent_ = 0;
 };
 
-// The wire's header, as docs/wire.md has it.
+// The wire's header, as docs/bench-wire.md has it.
 constexpr std::byte data_kind{0};
 constexpr std::byte end_kind{3};
 std::uint64_t number_of(const Frame& frame) {

@@ -67,8 +67,8 @@ Result device_name(char* name, int bytes, DeviceNumber device) {
 
 Result device_uuid(cuda::Uuid* uuid, DeviceNumber device) {
   return guarded("cuDeviceGetUuid", false, [&](Machine& machine) {
-    uuid->fill(0xab);
-    uuid->back() = static_cast<std::uint8_t>(device);
+    *uuid = machine.uuid;
+    uuid->back() = static_cast<std::uint8_t>(uuid->back() + device);
     return is_device(machine, device) ? ok : invalid_device;
   });
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "tests/cuda/machine.hpp"
 #include "tests/cuda/stand_in.hpp"
 
 // The linker prescribes these names (--wrap).
@@ -64,8 +65,9 @@ int fault_of(std::uint64_t offset, std::size_t length, std::uint64_t iova, int d
   if (::fstat(descriptor, &status) != 0) {
     return EBADF;
   }
-  const bool is_within = offset <= static_cast<std::uint64_t>(status.st_size) &&
-                         length <= static_cast<std::uint64_t>(status.st_size) - offset;
+  constexpr std::uint64_t bytes_around = cuda_stand_in::bytes_before_memory + cuda_stand_in::bytes_behind_memory;
+  const std::uint64_t size_bytes = static_cast<std::uint64_t>(status.st_size) - bytes_around;
+  const bool is_within = offset <= size_bytes && length <= size_bytes - offset;
   const bool is_valid = (static_cast<unsigned>(access) & ~known) == 0 && offset % page_bytes == iova % page_bytes;
   return is_within && is_valid ? 0 : EINVAL;
 }
@@ -82,9 +84,9 @@ ibv_mr* register_dma_buf(ibv_pd* domain, std::uint64_t offset, std::size_t lengt
     return fail(error_number);
   }
   const bool is_astray = book().leads_astray;
-  void* const mapping =
-      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, is_astray ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
-             is_astray ? -1 : descriptor, is_astray ? 0 : static_cast<off_t>(offset));
+  void* const mapping = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                               is_astray ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, is_astray ? -1 : descriptor,
+                               is_astray ? 0 : static_cast<off_t>(cuda_stand_in::bytes_before_memory + offset));
   if (mapping == MAP_FAILED) {
     return nullptr;
   }

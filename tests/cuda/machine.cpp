@@ -5,7 +5,10 @@
 #include "tests/cuda/machine.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <random>
+#include <string>
 #include <thread>
 
 #include "tests/cuda/stand_in.hpp"
@@ -30,6 +33,7 @@ Machine::Machine() {
 void Machine::reset_settings() {
   device_count = 1;
   driver_version = 12000;
+  uuid = usual_uuid();
   free_bytes = default_free_bytes;
   attributes = {{102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
   failures.clear();
@@ -40,6 +44,18 @@ void Machine::reset_settings() {
   for (auto& [stream, steps] : streams) {
     steps.clear();
   }
+}
+
+/// The program in whose environment FRAMEWIRE_STAND_IN_UUID is: a device that OpenGL has, too.
+cuda::Uuid Machine::usual_uuid() {
+  cuda::Uuid uuid;
+  uuid.fill(0xab);
+  uuid.back() = 0;
+  const char* const wanted = std::getenv("FRAMEWIRE_STAND_IN_UUID");
+  for (std::size_t i = 0; wanted != nullptr && i < uuid.size() && std::strlen(wanted) == 2 * uuid.size(); ++i) {
+    uuid.at(i) = static_cast<std::uint8_t>(std::stoul(std::string(wanted + 2 * i, 2), nullptr, 16));
+  }
+  return uuid;
 }
 
 std::optional<Result> Machine::forced(std::string_view function) {
@@ -118,6 +134,12 @@ void set_driver_version(int version) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
   machine.driver_version = version;
+}
+
+void set_uuid(const std::array<std::uint8_t, 16>& uuid) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.uuid = uuid;
 }
 
 void set_free_bytes(std::size_t bytes) {

@@ -43,6 +43,11 @@ inline constexpr std::size_t default_free_bytes = std::size_t{1} << 30;
 inline constexpr std::byte poison{0xa5};
 inline constexpr const char* memory_name = "stand-in-cuda";
 
+/// The file behind memory is laid out so that Mesa's llvmpipe imports it (glImportMemoryFdEXT): a page with its header,
+/// the memory, and what llvmpipe allocates behind each buffer.
+inline constexpr std::size_t bytes_before_memory = 4096;
+inline constexpr std::size_t bytes_behind_memory = 65536;
+
 struct Allocation {
   int memfd = -1;
   std::size_t bytes = 0;
@@ -81,6 +86,7 @@ class Machine {
   std::mutex mutex;  // guards everything
   int device_count = 1;
   int driver_version = 12000;
+  cuda::Uuid uuid{};  // of the first device; the others count on
   std::size_t free_bytes = default_free_bytes;
   std::map<int, int> attributes;
   std::vector<Failure> failures;
@@ -109,6 +115,7 @@ class Machine {
 
  private:
   Machine();
+  static cuda::Uuid usual_uuid();
 
   void run();
 

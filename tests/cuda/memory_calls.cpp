@@ -14,6 +14,14 @@ namespace framewire::test::cuda_stand_in {
 
 namespace {
 
+/// As src/util/os_memory_fd.c of Mesa 22.3 has it. The identity is the beginning of the SHA-1 of "llvmpipe".
+struct FileHeader {
+  std::size_t file_bytes = 0;
+  std::size_t offset_bytes = bytes_before_memory;
+  std::array<std::uint8_t, 16> identity{0x6c, 0xb9, 0xee, 0x07, 0x4a, 0x0b, 0xad, 0x7b,
+                                        0x01, 0x2e, 0x1b, 0xe9, 0x69, 0x7e, 0x53, 0x0f};
+};
+
 Result memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
   return guarded("cuMemGetInfo", true, [&](Machine& machine) {
     *free_bytes = machine.free_bytes;
@@ -42,7 +50,9 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
       return Result::out_of_memory;
     }
     const int memfd = ::memfd_create(memory_name, MFD_CLOEXEC);
-    if (memfd < 0 || ::ftruncate(memfd, static_cast<off_t>(bytes)) != 0) {
+    const FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory};
+    if (memfd < 0 || ::ftruncate(memfd, static_cast<off_t>(header.file_bytes)) != 0 ||
+        ::write(memfd, &header, sizeof header) != sizeof header) {
       return Result::out_of_memory;
     }
     machine.free_bytes -= bytes;
@@ -101,7 +111,7 @@ Result map(Address address, std::size_t bytes, std::size_t offset, MemoryHandle 
         offset != 0 || bytes > found->second.bytes) {
       return invalid_value;
     }
-    void* alias = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, found->second.memfd, 0);
+    void* alias = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, found->second.memfd, bytes_before_memory);
     if (alias == MAP_FAILED) {
       return Result::out_of_memory;
     }
@@ -160,15 +170,16 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
       return invalid_value;
     }
     *handle = machine.next_number++;
-    machine.allocations[*handle] = {.memfd = ::fcntl(given, F_DUPFD_CLOEXEC, 0),
-                                    .bytes = static_cast<std::size_t>(status.st_size),
-                                    .is_imported = true};
+    machine.allocations[*handle] = {
+        .memfd = ::fcntl(given, F_DUPFD_CLOEXEC, 0),
+        .bytes = static_cast<std::size_t>(status.st_size) - bytes_before_memory - bytes_behind_memory,
+        .is_imported = true};
     return ok;
   });
 }
 
-/// A descriptor of the memory that the device sees, in place of a DMA-BUF. Of whole mappings only, because it could not
-/// begin within one.
+/// A descriptor of the file behind the memory, in place of a DMA-BUF, which would have no header before it. Of whole
+/// mappings only, because it could not begin within one.
 Result range_handle(void* handle, Address address, std::size_t bytes, int type, unsigned long long flags) {
   return guarded("cuMemGetHandleForAddressRange", true, [&](Machine& machine) {
     constexpr std::size_t page_bytes = 4096;

@@ -76,7 +76,8 @@ class GpuSession : public testing::TestWithParam<std::string> {
         const Block& block = *slot->block();
         const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
         write_test_lines(bytes.subspan(slot->offset_in_block_bytes(), frame_bytes), slot->next_sequence());
-        stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = nullptr});
+        stream_->publish(std::move(*slot),
+                         {.has_test_pattern = true, .layout = {}, .is_on_device = true, .ready = nullptr});
         if (stream_->options().allows_pull) {
           std::this_thread::sleep_for(std::chrono::microseconds(500));
         }

@@ -2,6 +2,7 @@
 // linked with it finds it where it loads libcuda.so.1. Any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,6 +14,8 @@ void reset();
 void set_device_count(int count);
 void set_attribute(int attribute, int value);
 void set_driver_version(int version);
+/// Of the first device.
+void set_uuid(const std::array<std::uint8_t, 16>& uuid);
 /// What is free for new memory; 1 GiB at first.
 void set_free_bytes(std::size_t bytes);
 

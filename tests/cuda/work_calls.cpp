@@ -56,6 +56,23 @@ Result flush_remote_writes(int target, int scope) {
   });
 }
 
+Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream stream) {
+  return guarded("cuMemcpyHtoDAsync", true, [&](Machine& machine) {
+    std::size_t offset = 0;
+    const Mapping* const mapping = machine.find(to, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_writable || !machine.streams.contains(stream)) {
+      return invalid_value;
+    }
+    if (!is_registered(machine, from, bytes)) {
+      return not_registered;  // the driver would block; nobody here wants that
+    }
+    std::byte* const target = mapping->alias + offset;
+    std::fill_n(target, bytes, poison);
+    machine.put(stream, [target, from, bytes] { std::memcpy(target, from, bytes); });
+    return ok;
+  });
+}
+
 Result make_stream(Stream* stream, unsigned /*flags*/) {
   return guarded("cuStreamCreate", true, [&](Machine& machine) {
     *stream = reinterpret_cast<Stream>(machine.next_number++);
@@ -121,6 +138,7 @@ void add_work_functions(FunctionTable& functions) {
   functions["cuMemsetD8Async"] = address_of(set_bytes);
   functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
   functions["cuFlushGPUDirectRDMAWrites"] = address_of(flush_remote_writes);
+  functions["cuMemcpyHtoDAsync"] = address_of(copy_from_host);
   functions["cuStreamCreate"] = address_of(make_stream);
   functions["cuStreamQuery"] = address_of(query_stream);
   functions["cuStreamDestroy"] = address_of(end_stream);

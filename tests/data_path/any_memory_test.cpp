@@ -17,147 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "frame/test_pattern.hpp"
-#include "tests/base/eventually.hpp"
-#include "tests/base/logs.hpp"
-#include "tests/base/temporary_folder.hpp"
-#include "tests/data_path/streaming.hpp"
-#include "tests/memory/untouchable_memory.hpp"
-#include "transport/session/sender_service.hpp"
-#include "transport/session/subscriber.hpp"
+#include "tests/data_path/any_memory.hpp"
 
 namespace framewire::test {
 namespace {
-
-constexpr std::uint64_t frame_bytes = 20'000;
-
-/// A sender in untouchable memory, whose slots are filled by `fill`.
-class AnyMemory : public testing::TestWithParam<LinkKind> {
- protected:
-  AnyMemory() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
-  ~AnyMemory() override { stop_sender(); }
-
-  EndpointOptions endpoint(LinkKind link) const {
-    EndpointOptions options;
-    options.allowed_links = {link};
-    options.may_choose_link = false;
-    options.native_on_loopback = link == LinkKind::rdma;
-    return options;
-  }
-
-  /// Fills the slot, now or later. Returns what the frame is published with.
-  using Fill = std::function<std::shared_ptr<Fence>(const ClaimedSlot& slot, std::uint64_t sequence)>;
-
-  void start_sender(LinkKind link, Delivery delivery, std::uint64_t frames, std::uint32_t viewers, Fill fill) {
-    StreamOptions options;
-    options.name = "test";
-    options.delivery = delivery;
-    options.max_frames = frames;
-    options.max_viewers = viewers;
-    options.memory = &memory_;
-    options.allows_pull = allows_pull_;
-    stream_ = std::make_unique<Stream>(options);
-    EndpointOptions listening = endpoint(link);
-    listening.listen = HostPort{"127.0.0.1", 0};
-    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
-    source_ = std::thread([this, viewers, fill = std::move(fill)] { produce(viewers, fill); });
-  }
-
-  void produce(std::uint32_t viewers, const Fill& fill) {
-    stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
-    eventually([&] { return stream_->viewer_count() == viewers || stream_->is_stopping(); });
-    while (auto slot = stream_->claim()) {
-      const std::uint64_t sequence = slot->next_sequence();
-      std::shared_ptr<Fence> ready = fill(*slot, sequence);
-      stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = std::move(ready)});
-      if (stream_->options().delivery == Delivery::latest) {
-        std::this_thread::sleep_for(std::chrono::microseconds(500));
-      }
-    }
-    stream_->finish();
-  }
-
-  void stop_sender() {
-    if (stream_) {
-      stream_->stop();
-      source_.join();
-      service_->drain(monotonic_ns() + 5 * ns_per_s);
-      reports_ = service_->reports();
-      service_.reset();
-      stream_.reset();
-    }
-  }
-
-  std::span<std::byte> on_device(const ClaimedSlot& slot) const {
-    return UntouchableMemory::on_device(*slot.block()).subspan(slot.offset_in_block_bytes(), frame_bytes);
-  }
-
-  /// The device has filled the slot when it is published.
-  Fill filled_at_once() {
-    return [this](const ClaimedSlot& slot, std::uint64_t sequence) {
-      write_test_lines(on_device(slot), sequence);
-      return nullptr;
-    };
-  }
-
-  /// The device fills the slot after it is published; `state_of` says how that ends.
-  Fill filled_later(const std::function<FenceState(std::uint64_t)>& state_of = [](std::uint64_t) {
-    return FenceState::done;
-  }) {
-    return [this, state_of](const ClaimedSlot& slot, std::uint64_t sequence) {
-      auto fence = std::make_shared<Fence>();
-      const auto bytes = on_device(slot);
-      std::ranges::fill(bytes, std::byte{0x5a});
-      memory_.run_later([bytes, sequence, block = slot.block()] { write_test_lines(bytes, sequence); }, fence,
-                        state_of(sequence));
-      return fence;
-    };
-  }
-
-  SubscriberOptions dialling(LinkKind link) const {
-    SubscriberOptions options{.endpoint = endpoint(link), .stream = {}, .delivery = {}};
-    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
-    return options;
-  }
-
-  /// The frames' bytes as the viewer's device or processor sees them.
-  static std::span<const std::byte> bytes_of(const ReceivedFrame& frame) {
-    return frame.block()->host() != nullptr
-               ? frame.payload()
-               : UntouchableMemory::on_device(*frame.block()).subspan(frame.offset_in_block_bytes(), frame_bytes);
-  }
-
-  /// Takes frames until the stream ends. Checks that each is whole and later than the one before. Returns their
-  /// sequence numbers.
-  static std::vector<std::uint64_t> take_all(Subscriber& subscriber, const MemoryKind& expected) {
-    std::vector<std::uint64_t> taken;
-    EXPECT_TRUE(eventually([&] {
-      while (const auto frame = subscriber.next()) {
-        const std::uint64_t sequence = frame->header().sequence;
-        EXPECT_FALSE(find_torn_line(bytes_of(*frame), sequence)) << "frame " << sequence;
-        EXPECT_EQ(&frame->block()->kind(), &expected);
-        EXPECT_TRUE(taken.empty() || sequence > taken.back());
-        taken.push_back(sequence);
-      }
-      const SubscriberState state = subscriber.status().state;
-      subscriber.wait(monotonic_ns() + 5 * ns_per_ms);
-      return state == SubscriberState::finished || state == SubscriberState::failed;
-    }));
-    EXPECT_EQ(subscriber.status().state, SubscriberState::finished) << subscriber.status().message;
-    subscriber.close("{}");
-    return taken;
-  }
-
-  TemporaryFolder folder_;
-  KeptLog log_;
-  UntouchableMemory memory_;
-  bool allows_pull_ = false;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<SenderService> service_;
-  std::thread source_;
-  std::vector<SessionReport> reports_;
-};
 
 /// Over links that read only host memory.
 using CopiedMemory = AnyMemory;
@@ -343,10 +206,6 @@ TEST_P(AnyMemory, AViewersDeviceThatNeverFinishesDisturbsNobodyElse) {
   stuck->finish(FenceState::failed);
   first.close("{}");
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; })) << "the frames came back";
-}
-
-std::string link_name(const testing::TestParamInfo<LinkKind>& one) {
-  return std::string(name(one.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, AnyMemory, testing::ValuesIn(links_here()), link_name);

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ["bin/framewire", "bin/framewire-send", "bin/framewire-view", "bin/framewire-doctor",
+PROGRAMS = ["bin/framewire", "bin/framewire-send", "bin/framewire-view", "bin/framewire-doctor", "bin/framewire-bench",
             "bin/framewire-doctor-gl", "tests/test_pixels", "tests/test_sender_gl", "tests/test_viewer",
             "tests/gpu_copy_speed", "tests/gpu_cuda_probe"]
 # Programs find libGL and libEGL when they run, so that ldd does not name them. These are glvnd's, not a driver's.

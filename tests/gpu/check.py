@@ -176,7 +176,7 @@ def summary(reports: list[dict]) -> dict:
                                   for of in ("p50", "p99")],
         "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in slowest["stage_latency_ms"].items()
                              if times},
-        **{key: slowest[key] for key in ("quality", "upload", "surface", "renderer")},
+        **{key: slowest[key] for key in ("quality", "memory", "upload", "surface", "renderer")},
     }
 
 
@@ -261,6 +261,7 @@ def window(machine: Machine) -> dict:
 
 UHD = ["--size", "3840x2160"]
 SMALL = ["--size", "960x540"]
+GPU = ["--memory", "cuda"]
 SIX = [word for i in range(6) for word in ("--name", f"s{i}")]
 # The tests of the viewer that draw.
 DRAWN = ":".join(f"{suite}.*" for suite in ("LayerTest", "GoodLayer", "Quality", "ProgramTest", "Blocked*",
@@ -325,11 +326,57 @@ def composed_streams(machine: Machine) -> dict:
     }
 
 
+def require_cuda(machine: Machine) -> None:
+    """Whether the programs take --memory cuda here; without a stream there is nothing to wait for."""
+    sender = machine.start("gpu-memory", "bin/framewire-send", "pattern", "--listen", free_address(), *GPU)
+    time.sleep(2)
+    os.kill(sender.pid, signal.SIGTERM)
+    if end(sender, LONGEST_END_S)[0] != 0:
+        raise NotRun(machine.log("gpu-memory").strip()[-300:])
+
+
+def on_gpu(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str]) -> dict:
+    """A stream whose frames lie in the GPU's memory at both ends. With --verify the viewer copies them to host memory."""
+    require_cuda(machine)
+    result = stream(machine, name, sources, [*send, *GPU], [*view, *GPU])
+    if result["memory"] != "cuda" or (result["upload"] == "GPU memory") == ("--verify" in view):
+        raise Failed(f"frames lie in {result['memory']} memory, and come by {result['upload']}")
+    return result
+
+
+def bench_of_gpu(machine: Machine) -> dict:
+    require_cuda(machine)
+    rows = json.loads(machine.run("gpu-bench", "bin/framewire-bench", "--json", "--transport", "local", *GPU,
+                                  "--message-bytes", "64,33177600", "--duration", "1s", "--slots", "4"))["results"]
+    if {row["memory"] for row in rows} != {"cuda"}:
+        raise Failed(f"messages lie in {[row['memory'] for row in rows]}")
+    return {f"{row['operation']}, {row['message_bytes']} bytes": {
+        "messages/s": round(row["messages_per_second"]), "latency p50 (us)": row["latency_us"]["p50"]} for row in rows}
+
+
+def streams_on_gpu(machine: Machine) -> dict:
+    """Frames that come to host memory only where it is said."""
+    return {
+        "GPU memory: waves 4K60": lambda: on_gpu(machine, "gpu-waves", ["gl:waves"], UHD, SMALL),
+        "GPU memory: waves 4K60, fast": lambda: on_gpu(machine, "gpu-fast", ["gl:waves"], UHD,
+                                                       [*SMALL, "--quality", "fast"]),
+        "GPU memory: aurora 4K60 nv12": lambda: on_gpu(machine, "gpu-nv12", ["gl:aurora"],
+                                                       [*UHD, "--pix-fmt", "nv12"], UHD),
+        "GPU memory: stamped 4K60, checked in host memory": lambda: on_gpu(
+            machine, "gpu-stamped", ["pattern:stamped"], UHD, [*SMALL, "--verify"]),
+        "GPU memory: six 4K60 in a grid of 1080p, fast": lambda: on_gpu(
+            machine, "gpu-six", ["gl:waves"] * 6, [*UHD, *SIX],
+            ["--layout", "grid", "--size", "1920x1080", "--quality", "fast"]),
+        "GPU memory: bench, local": lambda: bench_of_gpu(machine),
+    }
+
+
 def parts(machine: Machine) -> dict:
     return {
         "machine": lambda: see_machine(machine),
         **single_streams(machine),
         **composed_streams(machine),
+        **streams_on_gpu(machine),
         "window": lambda: window(machine),
         "copy speed, 3840x2160 rgba (ms)": lambda: copy_speed(machine),
         "cuda": lambda: probe_cuda(machine),

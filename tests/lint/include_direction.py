@@ -30,7 +30,7 @@ ALLOWED = {
     "transport/tcp": LINK,
     "transport/rdma": LINK,
     "transport/session": LINK + ["transport/control", "transport/tls"],  # links come from the list of links
-    "command": BELOW_TRANSPORT + ["transport"],
+    "command": BELOW_TRANSPORT + ["memory/cuda", "transport"],
     "ssh": BELOW_TRANSPORT + ["transport", "transport/control", "command"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
@@ -66,6 +66,7 @@ TESTS_OF = {
     "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
     "pixels": ["gl", "sender/sources/gl"],
+    "device_memory": ["gl", "memory/cuda", "sender/sources/gl", "tests/cuda/stand_in.hpp"],
     "gpu": ["gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],

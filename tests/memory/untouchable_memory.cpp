@@ -60,14 +60,6 @@ class UntouchableMemory::Device {
     }
     changed_.notify_all();
   }
-  void count_copy() {
-    const std::scoped_lock lock(mutex_);
-    ++copies_;
-  }
-  [[nodiscard]] std::uint64_t copies() {
-    const std::scoped_lock lock(mutex_);
-    return copies_;
-  }
   void break_down() {
     const std::scoped_lock lock(mutex_);
     is_broken_ = true;
@@ -108,7 +100,6 @@ class UntouchableMemory::Device {
   std::condition_variable changed_;
   std::mt19937_64 random_;
   std::vector<Work> waiting_;
-  std::uint64_t copies_ = 0;
   bool is_stopping_ = false;
   bool is_broken_ = false;
   std::thread thread_;
@@ -150,6 +141,22 @@ class UntouchableBlock final : public Block, public std::enable_shared_from_this
     return fence;
   }
 
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
+                                                      std::uint64_t size_bytes) override {
+    if (kind_.refuses_copies()) {
+      throw Error::failed("the device takes no more work");
+    }
+    auto fence = std::make_shared<Fence>();
+    std::ranges::fill(pages().subspan(offset_bytes, size_bytes), poison);
+    kind_.count_copy_from_host();
+    kind_.run_later(
+        [self = shared_from_this(), from, offset_bytes, size_bytes] {
+          copy_bytes(from->bytes().subspan(offset_bytes, size_bytes), self->pages().subspan(offset_bytes));
+        },
+        fence);
+    return fence;
+  }
+
   [[nodiscard]] std::span<std::byte> pages() const noexcept { return pages_->bytes(); }
 
  private:
@@ -186,14 +193,6 @@ std::span<std::byte> UntouchableMemory::on_device(const Block& block) {
 void UntouchableMemory::run_later(std::function<void()> work, const std::shared_ptr<Fence>& fence,
                                   FenceState state) const {
   device_->add(std::move(work), fence, state);
-}
-
-void UntouchableMemory::count_copy() const {
-  device_->count_copy();
-}
-
-std::uint64_t UntouchableMemory::copies() const {
-  return device_->copies();
 }
 
 void UntouchableMemory::refuse_copies() const {

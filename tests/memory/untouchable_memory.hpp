@@ -40,9 +40,11 @@ class UntouchableMemory final : public MemoryKind {
   void run_later(std::function<void()> work, const std::shared_ptr<Fence>& fence,
                  FenceState state = FenceState::done) const;
 
-  /// Copies to host memory that were begun; count_copy() is for its blocks.
-  [[nodiscard]] std::uint64_t copies() const;
-  void count_copy() const;
+  /// Copies to and from host memory that were begun. The other two are for its blocks.
+  [[nodiscard]] std::uint64_t copies() const { return copies_.load(); }
+  [[nodiscard]] std::uint64_t copies_from_host() const { return copies_from_host_.load(); }
+  void count_copy() const { ++copies_; }
+  void count_copy_from_host() const { ++copies_from_host_; }
   /// Copies and kernels fail from now on.
   void break_down() const;
   /// No copy begins any more.
@@ -53,6 +55,8 @@ class UntouchableMemory final : public MemoryKind {
   class Device;
   const std::string name_;
   mutable std::atomic<bool> refuses_copies_ = false;
+  mutable std::atomic<std::uint64_t> copies_ = 0;
+  mutable std::atomic<std::uint64_t> copies_from_host_ = 0;
   const std::unique_ptr<Device> device_;
 };
 

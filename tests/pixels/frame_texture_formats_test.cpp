@@ -36,7 +36,7 @@ struct Placed {
 
 std::vector<UploadMethod> available_methods() {
   std::vector<UploadMethod> methods = {UploadMethod::persistent_buffer, UploadMethod::client_pointer};
-  if (PinnedBlocks::is_supported()) {
+  if (WrappedBlocks::takes_host_memory()) {
     methods.push_back(UploadMethod::pinned_memory);
   }
   return methods;

@@ -49,7 +49,7 @@ class ReadbackTest : public GlTest {
  protected:
   static std::vector<ReadbackMethod> methods() {
     std::vector<ReadbackMethod> list = {ReadbackMethod::persistent_buffer};
-    if (PinnedBlocks::is_supported()) {
+    if (WrappedBlocks::takes_host_memory()) {
       list.push_back(ReadbackMethod::pinned_memory);
     }
     return list;
@@ -151,7 +151,7 @@ TEST_F(ReadbackTest, AnotherBlockIsTakenAtOnce) {
 }
 
 TEST_F(ReadbackTest, FallsBackWhenTheDriverCannotPinTheBlock) {
-  if (!PinnedBlocks::is_supported()) {
+  if (!WrappedBlocks::takes_host_memory()) {
     GTEST_SKIP() << "the driver pins nothing";
   }
   const OffscreenTarget target(size);

@@ -90,6 +90,10 @@ class SizedBlock final : public Block {
                                                     std::shared_ptr<Fence>) const override {
     return nullptr;
   }
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock>, std::uint64_t,
+                                                      std::uint64_t) override {
+    return nullptr;
+  }
 };
 
 TEST(LivingRing, CountsUntilNobodyNeedsIt) {

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "memory/host_block.hpp"
 #include "transport/session/input_messages.hpp"
+#include "transport/session/memory_choice.hpp"
 
 namespace framewire {
 namespace {
@@ -83,6 +85,12 @@ TEST(Messages, MemoryIsHostMemoryUnlessItIsNamed) {
   EXPECT_EQ(read_epoch(epoch).memory, "cuda");
   json choose = to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .memory = {"cuda", "host"}});
   EXPECT_EQ(read_choose(choose).memory, (std::vector<std::string>{"cuda", "host"}));
+  const json offer =
+      to_json(OfferMessage{.session = {},
+                           .streams = {{.name = {}, .description = {}, .memory = "cuda", .memory_device = "ab"}},
+                           .links = {}});
+  EXPECT_EQ(read_offer(offer).streams.at(0).memory_device, "ab");
+  EXPECT_EQ(memory_device_of(host_memory()), "");
   EXPECT_EQ(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3, .memory = "cuda"})).memory, "cuda");
   EXPECT_FALSE(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3})).takes_slices) << "as older viewers say";
   EXPECT_TRUE(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3, .takes_slices = true})).takes_slices);

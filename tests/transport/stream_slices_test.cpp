@@ -246,7 +246,8 @@ TEST_F(StreamSlices, WrongUseIsAnError) {
   const UntouchableMemory memory;
   Stream elsewhere({.name = "test", .memory = &memory});
   elsewhere.begin_epoch(sliced_format);
-  EXPECT_THROW(elsewhere.begin_frame(*elsewhere.claim({.unwatched = true}), {}, slice_number), Error);
+  EXPECT_THROW(elsewhere.begin_frame(*elsewhere.claim({.unwatched = true}), {.is_on_device = true}, slice_number),
+               Error);
 }
 
 TEST_F(StreamSlices, ASmallFrameHasFewer) {

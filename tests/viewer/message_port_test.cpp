@@ -61,8 +61,8 @@ class MessagePortTest : public testing::Test {
       ++*come;
       wake();
     };
-    auto viewed = std::make_unique<ViewedStream>(options_, source, true, Quality::fast, clock_, interruption_, nullptr,
-                                                 log_, ViewedStream::Listeners{[] {}, [] {}, [] {}});
+    auto viewed = std::make_unique<ViewedStream>(options_, source, true, ViewedStream::Drawer{}, clock_, interruption_,
+                                                 nullptr, log_, ViewedStream::Listeners{[] {}, [] {}, [] {}});
     EXPECT_TRUE(eventually([&] { return viewed->status().format.has_value(); })) << "the session has begun";
     for (std::size_t i = 0; i < messages; ++i) {
       stream.inbox().broadcast(json{{"number", i}, {"text", std::string(1000, 'a')}}.dump());

@@ -55,6 +55,11 @@ void ReceivedFrame::release_after(const std::shared_ptr<Fence>& fence) {
   }
 }
 
+void ReceivedFrame::use_copy(const std::shared_ptr<const HostBlock>& copy) noexcept {
+  frame_.payload = copy->bytes().subspan(frame_.offset_in_block_bytes, frame_.header.layout.size_bytes);
+  frame_.block = copy;
+}
+
 void ReceivedFrame::return_credit() noexcept {
   if (link_ && frame_.is_last) {
     link_->return_credit(frame_.header);

@@ -243,6 +243,9 @@ json to_json(const OfferMessage& message) {
       streams.back()["source_file"] = stream.source_file;
     }
     add_memory(streams.back(), stream.memory);
+    if (!stream.memory_device.empty()) {
+      streams.back()["memory_device"] = stream.memory_device;
+    }
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
@@ -268,7 +271,7 @@ OfferMessage read_offer(const json& message) {
     offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
                              delivery_field(stream), optional_text_field(stream, "description"),
                              optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file"),
-                             read_memory(stream)});
+                             read_memory(stream), optional_text_field(stream, "memory_device")});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // Ignore unknown links: a newer or an older peer may have other ones.

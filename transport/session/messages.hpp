@@ -51,6 +51,7 @@ struct OfferedStream {
   bool allows_pull = false;
   std::string source_file{};    // byte streams: identifies the source file (bytes/file_identity.hpp); or empty
   std::string memory = "host";  // the kind of memory that its frames lie in (MemoryKind::name())
+  std::string memory_device{};  // MemoryKind::device_uuid(), in 32 hexadecimal digits; or empty
 };
 
 /// From the sender: its streams and links.

@@ -10,6 +10,7 @@
 #include "transport/links.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/memory_choice.hpp"
 #include "transport/session/pending_data_connection.hpp"
 #include "transport/session/pull_subscription.hpp"
 #include "transport/session/push_subscription.hpp"
@@ -84,7 +85,8 @@ OfferMessage SenderNegotiation::make_offer() const {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
                              format ? describe(*format) : std::string(), stream->options().allows_pull,
-                             stream->options().source_file, std::string(stream->options().memory->name())});
+                             stream->options().source_file, std::string(stream->options().memory->name()),
+                             memory_device_of(*stream->options().memory)});
   }
   for (const LinkKind kind : links_best_first()) {
     if (std::string reason = unavailable_reason(kind); !reason.empty()) {

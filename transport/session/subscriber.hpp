@@ -145,6 +145,9 @@ class ReceivedFrame {
   [[nodiscard]] std::span<const std::byte> payload() const noexcept { return frame_.payload; }
   [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
+  /// From now on payload() and block() are those of `copy`. Of a frame that the processor may not touch, after its
+  /// device has copied it to the same offset there. The frame is held as before.
+  void use_copy(const std::shared_ptr<const HostBlock>& copy) noexcept;
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
   /// False when the session was cut. Its sender may then write into a frame that lies in its memory. May be a system
   /// call.

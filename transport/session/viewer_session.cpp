@@ -13,6 +13,7 @@
 #include "transport/ring_limits.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/input_messages.hpp"
+#include "transport/session/memory_choice.hpp"
 #include "transport/session/pending_data_connection.hpp"
 #include "transport/session/render_messages.hpp"
 #include "transport/socket_state.hpp"
@@ -256,7 +257,10 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     choice.token = token->hex();
     choice.listener = data_connector.acceptor->listener_description(choice.link);
   }
-  for (const MemoryKind* const kind : std::span(memory_).first(std::min(memory_.size(), max_memory_kinds))) {
+  const auto stream = std::ranges::find(offer.streams, choice.stream, &OfferedStream::number);
+  const OfferedStream offered = stream != offer.streams.end() ? *stream : OfferedStream{};
+  const std::vector<const MemoryKind*> kinds = kinds_over(choice.link, memory_, offered);
+  for (const MemoryKind* const kind : std::span(kinds).first(std::min(kinds.size(), max_memory_kinds))) {
     choice.memory.emplace_back(kind->name());
   }
   channel.send(to_json(choice));
@@ -273,18 +277,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   }
   link_->set_stop_check(std::move(parameters.stop_check));
   link_->set_takes_slices(takes_slices_);
-  const auto stream = std::ranges::find(offer.streams, choice.stream, &OfferedStream::number);
-  choose_memory(stream != offer.streams.end() ? stream->memory : "host");
-}
-
-/// Where the sender shares its memory, the frames lie in what it offers, if the program takes that; else the sender
-/// shares copies in host memory. Otherwise the program's own preference decides.
-void ViewerSession::choose_memory(const std::string& offered) {
-  const bool shares_memory = traits(link_->kind()).shares_memory;
-  const auto chosen = std::ranges::find_if(memory_, [&](const MemoryKind* kind) {
-    return link_->takes(*kind) && (!shares_memory || kind->name() == offered);
-  });
-  link_->set_memory(chosen != memory_.end() ? **chosen : host_memory());
+  link_->set_memory(choose_memory(*link_, kinds, offered));
 }
 
 /// A pool of a kind that was not agreed on cannot be imported.

@@ -144,7 +144,6 @@ class ViewerSession {
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
-  void choose_memory(const std::string& offered);
   void check_memory(const EpochMessage& epoch) const;
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& message) const;

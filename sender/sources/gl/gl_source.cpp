@@ -64,7 +64,9 @@ std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat form
 }  // namespace
 
 GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> wanted)
-    : frames_per_s_(checked_rate(options.frames_per_s)), realtime_(options.realtime), context_(EglContext::create()) {
+    : frames_per_s_(checked_rate(options.frames_per_s)),
+      realtime_(options.realtime),
+      context_(EglContext::create(options.memory->device_uuid())) {
   const ShaderScene scene = load_scene(options.name);
   name_ = scene.name;
   renders_on_request_ = options.pixel_format && has_depth(*options.pixel_format);
@@ -80,6 +82,10 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
       .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
       .field_order = FieldOrder::progressive};
   mouse_.emplace(renderer_->size().height);
+  if (!options.memory->is_host()) {
+    why_copied_ = WrappedBlocks::why_not(*options.memory);
+    draws_into_slots_ = !why_copied_;
+  }
   renderer_name_ = gl_renderer();
   context_.release_current();
 }
@@ -94,8 +100,10 @@ GlSource::~GlSource() {
 }
 
 std::string GlSource::describe() const {
+  const ReadbackMethod method = draws_into_slots_ ? ReadbackMethod::device_memory : readback_->method();
   return "gl:" + name_ + ", " + framewire::describe(format_) + ", " + renderer_name_ + ", readback by " +
-         std::string(name(readback_->method()));
+         std::string(name(method)) +
+         (why_copied_ ? ", and copied to the memory of the streams' GPU, because " + *why_copied_ : "");
 }
 
 void GlSource::run(Stream& stream) {
@@ -185,7 +193,6 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
   tick_ = realtime_ ? clock_->next(last, monotonic_ns()) : last + 1;
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
   const double time_s = static_cast<double>(request ? request->time_ns : pts_ns) / 1e9;
-  const std::size_t waiting = readback_->in_flight();
   follow_input();
   renderer_->draw(
       {.time_s = time_s,
@@ -197,10 +204,19 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
        .wheel = mouse_->wheel(),
        .keyboard = &keyboard_.texels(),
        .camera = request ? request->camera : usual_camera(time_s)});
-  readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
-  in_flight_.at(waiting).emplace(
-      InFlight{.slot = std::move(slot), .pts_ns = pts_ns, .user_tag = request ? request->id : 0});
+  begin_readback(std::move(*slot), pts_ns, request ? request->id : 0);
   return true;
+}
+
+/// A driver that refuses a slot on the GPU will refuse the next ones.
+void GlSource::begin_readback(ClaimedSlot slot, std::int64_t pts_ns, std::uint64_t user_tag) {
+  const std::size_t waiting = readback_->in_flight();
+  draws_into_slots_ = draws_into_slots_ && readback_->begin_on_device(slot.block(), slot.offset_in_block_bytes());
+  if (!draws_into_slots_) {
+    readback_->begin(slot.host_block(), slot.offset_in_block_bytes(), slot.bytes());
+  }
+  in_flight_.at(waiting).emplace(
+      InFlight{.slot = std::move(slot), .pts_ns = pts_ns, .user_tag = user_tag, .is_on_device = draws_into_slots_});
 }
 
 /// What has come until now shows in the next frame.
@@ -237,6 +253,11 @@ bool GlSource::publish_until(Stream& stream, std::size_t in_flight, std::int64_t
 /// The next one of the oldest frame.
 void GlSource::publish_slice(Stream& stream) {
   InFlight& frame = *in_flight_.front();
+  if (frame.is_on_device) {
+    stream.publish(*std::exchange(frame.slot, std::nullopt),
+                   {.pts_ns = frame.pts_ns, .user_tag = frame.user_tag, .layout = {}, .is_on_device = true});
+    return forget_oldest();
+  }
   if (frame.slot) {
     frame.begun =
         stream.begin_frame(*std::exchange(frame.slot, std::nullopt),
@@ -248,6 +269,10 @@ void GlSource::publish_slice(Stream& stream) {
   if (++frame.slices < readback_->slices()) {
     return;
   }
+  forget_oldest();
+}
+
+void GlSource::forget_oldest() noexcept {
   in_flight_.front().reset();
   if (in_flight_.back()) {
     in_flight_.front().emplace(std::move(*in_flight_.back()));

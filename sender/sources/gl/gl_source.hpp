@@ -48,6 +48,7 @@ class GlSource final : public Source {
     std::uint64_t user_tag = 0;
     std::optional<BegunFrame> begun{};
     std::uint16_t slices = 0;  // that are there
+    bool is_on_device = false;
   };
 
   bool draw_next(Stream& stream);
@@ -55,7 +56,9 @@ class GlSource final : public Source {
   std::optional<RenderRequest> await_request(Stream& stream);
   bool draw(Stream& stream, const std::optional<RenderRequest>& request);
   void follow_input();
+  void begin_readback(ClaimedSlot slot, std::int64_t pts_ns, std::uint64_t user_tag);
   void publish_slice(Stream& stream);
+  void forget_oldest() noexcept;
   [[nodiscard]] std::size_t unnumbered() const noexcept;
   bool publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns);
 
@@ -66,6 +69,8 @@ class GlSource final : public Source {
   EglContext context_;
   std::optional<GlRenderer> renderer_;  // declared after context_: destroyed before it
   std::optional<Readback> readback_;
+  bool draws_into_slots_ = false;          // OpenGL reads back into the stream's slots on the GPU,
+  std::optional<std::string> why_copied_;  // or, of a stream on a GPU, why it does not
   StreamFormat format_;
   std::string renderer_name_;
 

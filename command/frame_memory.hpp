@@ -1,0 +1,33 @@
+// The memory that a program's frames lie in, as --memory names it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "command/common_options.hpp"
+#include "memory/block.hpp"
+
+namespace framewire {
+
+class CudaMemory;
+
+/// Host memory, or that of one GPU. Outlives every stream, subscriber and frame of the program.
+class FrameMemory {
+ public:
+  /// Finds the GPU and its driver. Throws Error (failed) if there is no such GPU, or its memory cannot be shared:
+  /// frames never silently lie in host memory instead.
+  explicit FrameMemory(const MemoryChoice& choice);
+  ~FrameMemory();
+  FrameMemory(const FrameMemory&) = delete;
+  FrameMemory& operator=(const FrameMemory&) = delete;
+
+  [[nodiscard]] const MemoryKind& kind() const noexcept;
+  [[nodiscard]] bool is_host() const noexcept { return cuda_ == nullptr; }
+  /// "host", or "cuda, NVIDIA H200 (0000:3b:00.0)".
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  std::unique_ptr<const CudaMemory> cuda_;  // null: host memory
+};
+
+}  // namespace framewire

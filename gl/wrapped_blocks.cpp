@@ -1,0 +1,146 @@
+#include "gl/wrapped_blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+bool shows(GLuint buffer, std::span<const std::byte> memory, std::uint64_t offset_bytes,
+           std::uint64_t size_bytes) noexcept {
+  std::array<std::byte, 256> seen{};
+  const std::uint64_t count = std::min<std::uint64_t>(size_bytes, seen.size());
+  for (const std::uint64_t at : {offset_bytes, offset_bytes + size_bytes - count}) {
+    glGetNamedBufferSubData(buffer, static_cast<GLintptr>(at), static_cast<GLsizeiptr>(count), seen.data());
+    if (std::memcmp(seen.data(), memory.data() + at, count) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+GlBuffer pin(const HostBlock& block, std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept {
+  GlBuffer buffer = GlBuffer::create();
+  const auto bytes = block.bytes();
+  glBindBuffer(GL_EXTERNAL_VIRTUAL_MEMORY_BUFFER_AMD, buffer.id());
+  glBufferData(GL_EXTERNAL_VIRTUAL_MEMORY_BUFFER_AMD, static_cast<GLsizeiptr>(bytes.size()), bytes.data(),
+               GL_STREAM_DRAW);
+  glBindBuffer(GL_EXTERNAL_VIRTUAL_MEMORY_BUFFER_AMD, 0);
+  if (glGetError() != GL_NO_ERROR || !shows(buffer.id(), bytes, offset_bytes, size_bytes) ||
+      glGetError() != GL_NO_ERROR) {
+    return {};
+  }
+  return buffer;
+}
+
+/// The descriptor becomes the driver's.
+GlMemoryObject import(OpaqueMemory memory) noexcept {
+  GlMemoryObject object = GlMemoryObject::create();
+  const GLint is_dedicated = GL_TRUE;  // cuMemCreate makes each block an allocation of its own
+  glMemoryObjectParameterivEXT(object.id(), GL_DEDICATED_MEMORY_OBJECT_EXT, &is_dedicated);
+  glImportMemoryFdEXT(object.id(), memory.size_bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, memory.descriptor.release());
+  return object;
+}
+
+bool is_device_of_context(const DeviceUuid& uuid) noexcept {
+  GLint count = 0;
+  glGetIntegerv(GL_NUM_DEVICE_UUIDS_EXT, &count);
+  for (GLint i = 0; i < count; ++i) {
+    DeviceUuid one{};
+    static_assert(sizeof one == GL_UUID_SIZE_EXT);
+    glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, static_cast<GLuint>(i), one.data());
+    if (one == uuid) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> WrappedBlocks::why_not(const MemoryKind& kind) {
+  const std::optional<DeviceUuid> uuid = kind.device_uuid();
+  if (!uuid) {
+    return "OpenGL imports no memory of the kind " + quote(kind.name());
+  }
+  if (GLAD_GL_EXT_memory_object == 0 || GLAD_GL_EXT_memory_object_fd == 0) {
+    return "the OpenGL driver (" + gl_renderer() + ") has no GL_EXT_memory_object_fd";
+  }
+  if (!is_device_of_context(*uuid)) {
+    return "OpenGL draws with another device (" + gl_renderer() + ")";
+  }
+  return std::nullopt;
+}
+
+/// An entry without a buffer if the driver refuses.
+WrappedBlocks::Entry WrappedBlocks::wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
+                                         std::uint64_t size_bytes) noexcept {
+  drop_gl_errors();
+  Entry made;
+  made.block = block;
+  if (const HostBlock* const host = block->host()) {
+    made.buffer = pin(*host, offset_bytes, size_bytes);
+    return made;
+  }
+  try {
+    made.memory = import(block->for_opengl());
+  } catch (const std::exception&) {
+    return made;
+  }
+  made.buffer = GlBuffer::create();
+  glNamedBufferStorageMemEXT(made.buffer.id(), static_cast<GLsizeiptr>(block->size_bytes()), made.memory.id(), 0);
+  if (glGetError() != GL_NO_ERROR) {
+    made.buffer.reset();
+  }
+  return made;
+}
+
+GLuint WrappedBlocks::find_or_wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
+                                   std::uint64_t size_bytes) noexcept {
+  ++uses_;
+  auto found = std::ranges::find(entries_, block, &Entry::block);
+  if (found == entries_.end()) {
+    Entry made = wrap(block, offset_bytes, size_bytes);
+    if (!made.buffer) {
+      return 0;
+    }
+    forget_unshared();
+    found = std::ranges::min_element(entries_, {}, &Entry::last_use);  // unused entries have 0
+    forget(*found);
+    *found = std::move(made);
+  }
+  found->last_use = uses_;
+  return found->buffer.id();
+}
+
+void WrappedBlocks::forget_all() noexcept {
+  for (Entry& entry : entries_) {
+    forget(entry);
+  }
+}
+
+void WrappedBlocks::forget_unshared() noexcept {
+  for (Entry& entry : entries_) {
+    if (entry.block.use_count() == 1) {
+      forget(entry);
+    }
+  }
+}
+
+void WrappedBlocks::forget(Entry& entry) noexcept {
+  if (entry.block == nullptr) {
+    return;
+  }
+  glFinish();  // the GPU may still read the memory, which may be freed with the block; rare
+  entry.buffer.reset();
+  entry.memory.reset();
+  entry.block.reset();
+  entry.last_use = 0;
+}
+
+}  // namespace framewire

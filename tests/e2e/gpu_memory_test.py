@@ -1,0 +1,195 @@
+"""--memory cuda without a GPU: the programs load a libcuda.so.1 of the tests (tests/cuda), and OpenGL's llvmpipe imports
+its memory as NVIDIA's driver does."""
+import json
+import os
+
+import harness
+from harness import BIN, FAILED, USAGE
+
+STAND_IN = BIN.parent / "tests" / "cuda_stand_in"
+IMPORTING = "6d65736132322e332e36000000000000"  # llvmpipe's GL_DEVICE_UUID_EXT in Mesa 22.3.6
+CUDA = ("--memory", "cuda")
+
+
+class GpuMemory(harness.EndToEnd):
+    def with_gpu(self, uuid=IMPORTING) -> dict:
+        """An environment with a GPU of that identity. OpenGL draws with the one of llvmpipe's."""
+        paths = [str(STAND_IN), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        return self.environment(LD_LIBRARY_PATH=":".join(paths), FRAMEWIRE_STAND_IN_UUID=uuid)
+
+    def stream(self, source, *options, sender=CUDA, viewer=CUDA, uuid=IMPORTING, frames=30):
+        """One viewer of `source`, which ends after `frames`; how both ended."""
+        environment = self.with_gpu(uuid)
+        sends = self.send_on(source, *sender, *options, environment=environment)
+        views = self.view(sends.address, "--frames", str(frames), *viewer, environment=environment)
+        self.ends(views)
+        sends.interrupt()
+        self.ends(sends)
+        sent, shown = self.checked_stats(sends, views)
+        self.assertEqual(shown["frames_received"], frames)
+        return sends, sent, views, shown
+
+
+class Frames(GpuMemory):
+    def test_every_frame_of_a_pattern_arrives_whole(self):
+        for pixel_format in ("rgba", "nv12", "p010le", "yuv420p", "bgra"):
+            sends, sent, views, shown = self.stream("pattern:stamped", "--size", "640x360", "--pix-fmt", pixel_format)
+            self.assertEqual((sent["memory"], shown["memory"]), ("cuda", "cuda"))
+            self.assertEqual(shown["frames_checked"], shown["frames_received"])
+            for program in (sends, views):
+                self.assertRegex(program.text, "transport=local memory=cuda ")
+                self.assertNotIn("warning", program.text)
+
+    def test_a_scene_is_drawn_into_the_slots_and_from_them(self):
+        sends, sent, views, shown = self.stream("gl:waves", "--size", "640x360")
+        self.assertIn("readback by GPU memory", sends.text)
+        self.assertEqual((sent["memory"], shown["memory"], shown["upload"]), ("cuda", "cuda", "GPU memory"))
+
+    def test_the_pictures_are_those_of_host_memory(self):
+        """Of a scene that moves by the frame's number, which it also draws."""
+        scene = self.file("moving.frag")
+        scene.write_text("void mainImage(out vec4 c, in vec2 p)"
+                         "{ c = vec4(fract(p / iResolution.xy + float(iFrame) / 7.0), 0.25, 1); }")
+        for pixel_format in ("rgba", "nv12", "yuv420p"):
+            seen = []
+            for memory in ((), CUDA):
+                frames, picture = self.file("frames.raw"), self.file("picture.png")
+                for saved in (("--output", frames), ("--screenshot", picture)):
+                    self.stream(f"gl:{scene}", "--size", "320x180", "--pix-fmt", pixel_format, "--delivery", "every",
+                                sender=memory, viewer=(*memory, *saved), frames=8)
+                seen.append((frames.read_bytes(), picture.read_bytes()))
+            self.assertEqual(seen[0], seen[1], pixel_format)
+
+    def test_films_and_raw_frames_are_copied_to_the_gpu(self):
+        film = self.file("film.mkv")
+        self.run_to_end(harness.require_tool("ffmpeg"), "-loglevel", "error", "-f", "lavfi", "-i",
+                        "testsrc=size=320x180:rate=30:duration=3", "-c:v", "libx264", "-pix_fmt", "yuv420p", film)
+        _, sent, _, shown = self.stream(film, "--loop")
+        self.assertEqual((sent["memory"], shown["memory"]), ("cuda", "cuda"))
+
+    def test_a_viewer_in_host_memory_gets_copies(self):
+        for transport in ("local", "tcp"):
+            for source in ("pattern:stamped", "gl:waves"):
+                _, sent, views, shown = self.stream(source, "--size", "640x360", "--transport", transport, viewer=())
+                self.assertEqual((sent["memory"], shown["memory"]), ("cuda>host", "host"))
+                self.assertNotIn("warning", views.text)
+
+    def test_both_kinds_of_viewers_at_once(self):
+        environment = self.with_gpu()
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, environment=environment)
+        viewers = [self.view(sends.address, "--frames", "60", *options, environment=environment)
+                   for options in (CUDA, (), ("--transport", "tcp"), CUDA)]
+        for views in viewers:
+            self.ends(views)
+        self.assertEqual([self.stats(views)["memory"] for views in viewers], ["cuda", "host", "host", "cuda"])
+
+    def test_where_opengl_draws_with_another_device_frames_are_copied(self):
+        sends, _, views, shown = self.stream("gl:waves", "--size", "640x360", uuid="ab" * 16)
+        why = "OpenGL draws with another device"
+        self.assertRegex(sends.text, f"copied to the memory of the streams' GPU, because {why}")
+        self.assertRegex(views.text, f"warning: --memory is cuda, and frames are copied to host memory.*{why}")
+        self.assertEqual(shown["memory"], "cuda")
+
+    def test_the_memory_of_another_gpu_of_this_machine_comes_as_copies(self):
+        sends = self.send_on("gl:waves", "--size", "640x360", *CUDA, environment=self.with_gpu())
+        views = self.view(sends.address, "--frames", "30", *CUDA, environment=self.with_gpu("cd" * 16))
+        self.ends(views)
+        self.assertEqual(self.stats(views)["memory"], "host")
+        self.assertIn("warning: --memory is cuda, and the frames come in host memory", views.text)
+
+    def test_the_viewer_says_where_frames_come_in_host_memory(self):
+        warning = "warning: --memory is cuda, and the frames come in host memory"
+        for options, sender in ((("--transport", "tcp"), CUDA), ((), ())):
+            _, _, views, shown = self.stream("pattern", "--size", "320x180", *options, sender=sender)
+            self.assertIn(warning, views.text)
+            self.assertEqual(shown["memory"], "host")
+
+
+class Bench(GpuMemory):
+    def rows(self, *options) -> list[dict]:
+        result = self.file("rows.json")
+        with result.open("wb") as out:
+            program = self.start(BIN / "framewire-bench", "--json", "--count", "200", "--message-bytes", "64,1M",
+                                 *options, environment=self.with_gpu(), stdout=out)
+            self.ends(program)
+        return json.loads(result.read_text())["results"]
+
+    def test_rows_of_links_with_gpu_memory(self):
+        for options in ((), ("--touch",), ("--reverse",), ("--reverse", "--touch")):
+            rows = self.rows("--transport", "local", *CUDA, *options)
+            self.assertEqual([row["memory"] for row in rows], ["cuda"] * 4, options)
+            self.assertEqual([row["count"] for row in rows], [200] * 4)
+
+    def test_a_link_that_carries_host_memory_says_so(self):
+        self.assertEqual({row["memory"] for row in self.rows("--transport", "tcp", *CUDA)}, {"host"})
+
+
+class Failures(GpuMemory):
+    def test_without_a_driver(self):
+        for program in (self.send("pattern", *CUDA), self.view("127.0.0.1:9", "--headless", *CUDA)):
+            self.ends(program, FAILED)
+            self.one_message(program, "--memory cuda: this machine has no libcuda.so.1",
+                             "need NVIDIA's driver 465 or newer")
+
+    def test_a_gpu_that_is_not_there(self):
+        environment = self.with_gpu()
+        sends = self.send("pattern", "--memory", "cuda:GPU-0123", environment=environment)
+        self.ends(sends, FAILED)
+        self.one_message(sends, "--memory cuda: no GPU is 'GPU-0123'",
+                         "CUDA has Stand-in 0 \\(GPU-6d657361-")
+        _, sent, _, _ = self.stream("pattern", "--size", "320x180", sender=("--memory", "cuda:0000:3B:00.0"))
+        self.assertEqual(sent["memory"], "cuda")
+
+    def test_words_that_name_no_memory(self):
+        for memory in ("cuda:", "gpu", "CUDA", "cudax"):
+            sends = self.send("pattern", "--memory", memory)
+            self.ends(sends, USAGE)
+            self.one_message(sends, f"--memory is '{memory}'; it takes auto, host, cuda or cuda:GPU")
+        bytes_sender = self.run_to_end(BIN / "rdsend", "--memory", "cuda", "127.0.0.1:9", "/dev/null")
+        self.ends(bytes_sender, USAGE)
+        self.one_message(bytes_sender, "--memory is 'cuda': this program keeps its data in host memory only")
+
+    def test_a_gpu_that_is_full(self):
+        sends = self.send("pattern", "--size", "7680x4320", "--viewers", "8", *CUDA, environment=self.with_gpu())
+        self.ends(sends, FAILED)
+        self.one_message(sends, "not enough memory on the GPU Stand-in 0: 3.7 GB are needed, and 1.1 GB of 1.1 GB")
+
+    def test_a_sender_that_is_killed_and_comes_back(self):
+        """The viewer's mapping of its memory outlives it."""
+        environment = self.with_gpu()
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, environment=environment)
+        views = self.view(sends.address, *CUDA, environment=environment)
+        views.wait_line("memory=cuda")
+        sends.kill()
+        views.wait_line(r"nothing listens|was cut|lost")
+        again = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, "--frames", "200",
+                             listen=sends.address, environment=environment)
+        self.ends(views)
+        self.ends(again)
+        self.assertEqual(self.stats(views)["frames_torn"], 0)
+
+    def test_a_viewer_that_is_killed_disturbs_nobody(self):
+        environment = self.with_gpu()
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, "--frames", "200",
+                             environment=environment)
+        viewers = [self.view(sends.address, *CUDA, environment=environment) for _ in range(2)]
+        for views in viewers:
+            views.wait_line("memory=cuda")
+        viewers[0].kill()
+        self.ends(viewers[1])
+        self.ends(sends)
+        self.assertEqual(self.stats(viewers[1])["frames_torn"], 0)
+
+    def test_ctrl_c(self):
+        environment = self.with_gpu()
+        sends = self.send_on("gl:waves", "--size", "640x360", *CUDA, environment=environment)
+        views = self.view(sends.address, *CUDA, environment=environment)
+        views.wait_line("memory=cuda")
+        views.interrupt()
+        self.ends(views)
+        sends.interrupt()
+        self.ends(sends)
+
+
+if __name__ == "__main__":
+    harness.main()

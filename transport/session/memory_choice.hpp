@@ -1,0 +1,26 @@
+// In which kind of memory a viewer gets its frames.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/block.hpp"
+#include "transport/link.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire {
+
+/// OfferedStream::memory_device of this kind.
+std::string memory_device_of(const MemoryKind& kind);
+
+/// Those of `wanted` that a viewer can take over `link`: a device cannot read the memory of another one in place.
+std::vector<const MemoryKind*> kinds_over(LinkKind link, std::span<const MemoryKind* const> wanted,
+                                          const OfferedStream& offered);
+
+/// Where the sender shares its memory, the frames lie in what it offers, if that is among `kinds`; else the sender
+/// shares copies in host memory. Otherwise the first of `kinds` that the link takes.
+const MemoryKind& choose_memory(const ReceiverLink& link, std::span<const MemoryKind* const> kinds,
+                                const OfferedStream& offered);
+
+}  // namespace framewire
