@@ -378,17 +378,18 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   return finding;
 }
 
-/// The NVIDIA GPUs, for information only: this version keeps frames in host memory, so nothing of this is needed.
+/// The NVIDIA GPUs, for information only: nobody needs one.
 Finding cuda_finding(const GpuFacts& gpu) {
   Finding finding{.area = graphics_area, .name = "CUDA"};
   const std::string card = !gpu.devices.empty() ? gpu.devices.front().info.name
                            : !gpu.cards.empty() ? gpu.cards.front().model
                                                 : "no card";
   const std::size_t count = std::max(gpu.devices.size(), gpu.cards.size());
-  finding.value = fmt::format("not used by this version; {}{}, driver {}", card,
-                              count > 1 ? fmt::format(" and {} more", count - 1) : "",
+  finding.value = fmt::format("{}{}, driver {}", card, count > 1 ? fmt::format(" and {} more", count - 1) : "",
                               gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver);
-  finding.text = "Frames stay in host memory.";
+  const bool shares_memory =
+      std::ranges::any_of(gpu.devices, [](const CudaDeviceFacts& one) { return one.info.shares_memory; });
+  finding.text = shares_memory ? "Frames lie there with --memory cuda." : "Frames stay in host memory.";
   for (const CudaDeviceFacts& device : gpu.devices) {
     const CudaDeviceInfo& info = device.info;
     finding.details.push_back(
@@ -424,7 +425,7 @@ std::vector<std::string> ways_to_gpus(const MachineFacts& machine) {
 Finding gpu_direct_finding(const MachineFacts& machine) {
   const GpuFacts& gpu = machine.gpu;
   Finding finding{.area = graphics_area, .name = "GPUDirect"};
-  finding.text = "Not used by this version.";
+  finding.text = "Used by rdma with --memory cuda.";
   const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
   const auto any_reaches = [&](GpuAccess access) {
     return std::ranges::any_of(gpu.devices, [&](const CudaDeviceFacts& device) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "tests/cuda/machine.hpp"
 #include "tests/cuda/stand_in.hpp"
 
 // The linker prescribes these names (--wrap).
@@ -64,8 +65,9 @@ int fault_of(std::uint64_t offset, std::size_t length, std::uint64_t iova, int d
   if (::fstat(descriptor, &status) != 0) {
     return EBADF;
   }
-  const bool is_within = offset <= static_cast<std::uint64_t>(status.st_size) &&
-                         length <= static_cast<std::uint64_t>(status.st_size) - offset;
+  constexpr std::uint64_t bytes_around = cuda_stand_in::bytes_before_memory + cuda_stand_in::bytes_behind_memory;
+  const std::uint64_t size_bytes = static_cast<std::uint64_t>(status.st_size) - bytes_around;
+  const bool is_within = offset <= size_bytes && length <= size_bytes - offset;
   const bool is_valid = (static_cast<unsigned>(access) & ~known) == 0 && offset % page_bytes == iova % page_bytes;
   return is_within && is_valid ? 0 : EINVAL;
 }

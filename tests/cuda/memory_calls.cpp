@@ -179,8 +179,8 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
   });
 }
 
-/// A descriptor of the memory that the device sees, in place of a DMA-BUF. Of whole mappings only, because it could not
-/// begin within one.
+/// A descriptor of the file behind the memory, in place of a DMA-BUF, which would have no header before it. Of whole
+/// mappings only, because it could not begin within one.
 Result range_handle(void* handle, Address address, std::size_t bytes, int type, unsigned long long flags) {
   return guarded("cuMemGetHandleForAddressRange", true, [&](Machine& machine) {
     constexpr std::size_t page_bytes = 4096;

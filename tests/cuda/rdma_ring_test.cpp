@@ -197,9 +197,9 @@ TEST_P(GpuRing, IsRefusedWhereItCannotBeReadBack) {
 TEST_P(GpuRing, IsRefusedWhereNoWayLeadsThere) {
   verbs::refuse_dma_buf(EOPNOTSUPP);
   const std::string fault = begin();
-  EXPECT_EQ(fault, "the RDMA device " + device_ +
-                       " cannot reach the memory of the GPU Stand-in 0: no DMA-BUF (its driver: Operation not "
-                       "supported), and nvidia-peermem is not loaded; take --memory host");
+  EXPECT_EQ(fault, "cannot reach the memory of the GPU Stand-in 0 with the RDMA device " + device_ +
+                       ": no DMA-BUF (its driver: Operation not supported), and nvidia-peermem is not loaded; take "
+                       "--memory host");
 }
 
 TEST_P(GpuRing, MayBeReachedByItsAddress) {

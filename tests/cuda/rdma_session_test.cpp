@@ -76,7 +76,8 @@ class GpuSession : public testing::TestWithParam<std::string> {
         const Block& block = *slot->block();
         const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
         write_test_lines(bytes.subspan(slot->offset_in_block_bytes(), frame_bytes), slot->next_sequence());
-        stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = nullptr});
+        stream_->publish(std::move(*slot),
+                         {.has_test_pattern = true, .layout = {}, .is_on_device = true, .ready = nullptr});
         if (stream_->options().allows_pull) {
           std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
@@ -134,8 +135,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const std::string why =
-    "cannot reach the memory of the GPU Stand-in 0: no DMA-BUF (its driver: Operation not supported)";
+const std::string why = "cannot reach the memory of the GPU Stand-in 0 with the RDMA device ";
 
 TEST_P(GpuSession, GoesFromGpuToGpu) {
   start(*memory_, false);

@@ -76,7 +76,8 @@ class GpuRegistration : public testing::Test {
   std::shared_ptr<const MemoryRegion> region_;
 };
 
-const std::string cannot_reach = "the RDMA device rxe0 cannot reach the memory of the GPU Stand-in 0: no DMA-BUF (";
+const std::string cannot_reach =
+    "cannot reach the memory of the GPU Stand-in 0 with the RDMA device rxe0: no DMA-BUF (";
 
 TEST_F(GpuRegistration, IsByDmaBuf) {
   load_peer_memory();

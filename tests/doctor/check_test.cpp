@@ -145,7 +145,7 @@ TEST(CheckMachine, CudaIsAFactAndNoAdvice) {
     const Findings findings = checked(machine);
     const Finding& cuda = find(findings, "CUDA");
     EXPECT_EQ(cuda.level, Level::ok);
-    EXPECT_EQ(cuda.value, "not used by this version; NVIDIA H200, driver 550.54.14");
+    EXPECT_EQ(cuda.value, "NVIDIA H200, driver 550.54.14");
     EXPECT_TRUE(cuda.remedy.empty());
     EXPECT_EQ(find(findings, "GPUDirect").level, Level::ok);
     machine.gpu.cuda_version = "13.0";

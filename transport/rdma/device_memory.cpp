@@ -28,9 +28,9 @@ DeviceRegistration register_device_memory(ibv_pd& protection_domain, const Regis
     }
     not_pinned = "its address cannot be pinned: " + errno_text(errno);
   }
-  throw Error::failed("the RDMA device " + std::string(ibv_get_device_name(protection_domain.context->device)) +
-                      " cannot reach " + memory + ": no DMA-BUF (" + no_dma_buf + "), and " + not_pinned +
-                      "; take --memory host");
+  throw Error::failed("cannot reach " + memory + " with the RDMA device " +
+                      ibv_get_device_name(protection_domain.context->device) + ": no DMA-BUF (" + no_dma_buf +
+                      "), and " + not_pinned + "; take --memory host");
 }
 
 }  // namespace framewire
