@@ -71,7 +71,7 @@ bool HostCopies::copy(ReceivedFrame& frame, const std::function<bool()>& is_canc
   }
   throw Error::failed("the GPU did not copy a frame to host memory" +
                       std::string(state == FenceState::pending ? " within 10 s" : "") +
-                      "; look for the cause in the kernel's log (dmesg), or take --memory host");
+                      "; see the kernel's log (dmesg), or take --memory host");
 }
 
 }  // namespace framewire
