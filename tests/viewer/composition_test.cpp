@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "gl/colour_conversion.hpp"
+#include "gl/gl.hpp"
+#include "gl/offscreen_target.hpp"
 #include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
 #include "viewer/redraw_schedule.hpp"
@@ -222,6 +225,27 @@ TEST_F(SeveralStreams, WithoutAPlaceAreNotDrawn) {
   const Image picture = draw_all();
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(streams_), RedrawSchedule::never_ns) << "nothing moves";
+}
+
+TEST_F(SeveralStreams, MergedByDepthAreDrawnAlthoughTheFirstIsHidden) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 100)), Layer::Upload::done);
+  layer_.forget_memory();
+  show(Layout::depth, 2);
+  scene_.layers[0].is_hidden = true;
+  composition_.show(scene_);
+  draw_all(&layer_);
+  OffscreenTarget white({64, 36});
+  white.bind();
+  glClearColor(1, 1, 1, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  const PaintedFrame merged{.textures = {white.texture()},
+                            .texture_count = 1,
+                            .size = white.size(),
+                            .conversion = colour_conversion(PixelFormat::rgba, {}, 36)};
+  surface_.begin();
+  composition_.draw({.size = surface_.size(), .merged = &merged, .painters = &painters_}, streams_, now_ns_);
+  surface_.present();
+  EXPECT_EQ(edge(surface_.capture({})), 255);
 }
 
 TEST_F(SeveralStreams, OneThatIsAbsentHidesNoneThatItWouldLieOver) {
