@@ -76,6 +76,11 @@ std::string describe_recording(const WindowRecording& recording) {
          std::to_string(counts.frames_unrecorded);
 }
 
+/// Of Layout::depth: all streams have one size, and no keys of theirs count.
+PicturePlace place_merged(Size frame, const PictureRectangle& box) noexcept {
+  return place({}, Layout::depth, frame, {1, 1}, box);
+}
+
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
   return facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1};
 }
@@ -115,12 +120,23 @@ PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index,
   const SceneLayer& how = scene_.layers[index];
   return {.layer = stream.layer,
           .how = {.blend = how.blend, .alpha = alpha_of(how, alpha_mode(*stream.facts)), .opacity = how.opacity},
-          .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
+          .at = scene_.layout == Layout::depth
+                    ? place_merged(frame, boxes_[index])
+                    : place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
 }
 
+/// A layer that is merged by depth has no keys of its own, and cannot be hidden.
+bool Composition::shows(std::size_t index) const noexcept {
+  if (index >= boxes_.size() || index >= scene_.layers.size() || is_empty(boxes_[index])) {
+    return false;
+  }
+  return scene_.layout == Layout::depth || (!scene_.layers[index].is_hidden && scene_.layers[index].opacity > 0);
+}
+
+/// What does not fit is not in a picture that is merged by depth.
 PicturePlace Composition::place_of(const ComposedStream& stream, std::size_t index) const noexcept {
-  const bool is_seen = index < boxes_.size() && index < scene_.layers.size() && !scene_.layers[index].is_hidden &&
-                       scene_.layers[index].opacity > 0 && stream.layer->has_picture();
+  const bool is_seen =
+      shows(index) && stream.layer->has_picture() && (scene_.layout != Layout::depth || stream.defect.empty());
   return is_seen ? placed(stream, index, stream.layer->frame_size()).at : PicturePlace{};
 }
 
@@ -225,7 +241,7 @@ void Composition::draw_merged(const Target& target) const {
   if (target.merged == nullptr || boxes_.empty()) {
     return;
   }
-  const PicturePlace at = place({}, Layout::depth, target.merged->size, {1, 1}, boxes_[0]);
+  const PicturePlace at = place_merged(target.merged->size, boxes_[0]);
   target.painters->draw_fast({.frame = *target.merged, .format = PixelFormat::rgba, .colour = {}},
                              gl_rectangle(at.picture, target.size));
   glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));

@@ -69,6 +69,9 @@ class Composition {
   /// Whether the only stream is drawn into the surface's own framebuffer.
   [[nodiscard]] bool draws_directly() const noexcept { return is_direct_; }
 
+  /// Whether the last draw() had a place for the pictures of the stream with this index: it is not hidden, nor without
+  /// a box.
+  [[nodiscard]] bool shows(std::size_t index) const noexcept;
   /// Where the picture of a stream was drawn; {} if nothing of it is seen.
   [[nodiscard]] PicturePlace place_of(const ComposedStream& stream, std::size_t index) const noexcept;
 

@@ -227,6 +227,26 @@ TEST_F(SeveralStreams, WithoutAPlaceAreNotDrawn) {
   EXPECT_EQ(composition_.step_ns(streams_), RedrawSchedule::never_ns) << "nothing moves";
 }
 
+/// As the merged picture is drawn: the layers' keys mean nothing there.
+TEST_F(SeveralStreams, MergedByDepthAreWhereThePictureIs) {
+  show_a_white_frame();
+  show(Layout::depth, 2);
+  const auto place_with = [&](const SceneLayer& first) {
+    scene_.layers[0] = first;
+    composition_.show(scene_);
+    draw_all(&layer_);
+    return composition_.place_of(streams_[0], 0);
+  };
+  const PicturePlace whole{{0, 0, 640, 360}, {0, 0, 640, 360}};
+  ASSERT_EQ(layer_.frame_size(), (Size{64, 36}));
+  EXPECT_EQ(place_with({}), whole);
+  EXPECT_EQ(place_with({.crop = Box{0, 0, 32, 9}, .fit = Fit::cover}), whole);
+  EXPECT_EQ(place_with({.opacity = 0}), whole);
+  EXPECT_EQ(place_with({.is_hidden = true}), whole);
+  streams_[0].defect = "its frames have no depth";
+  EXPECT_EQ(composition_.place_of(streams_[0], 0), PicturePlace{}) << "it is not in the picture";
+}
+
 TEST_F(SeveralStreams, MergedByDepthAreDrawnAlthoughTheFirstIsHidden) {
   ASSERT_EQ(layer_.upload(frames_.make(1, 100)), Layer::Upload::done);
   layer_.forget_memory();
