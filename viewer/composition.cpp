@@ -34,14 +34,14 @@ StatusScreen waiting_screen(const StreamFacts& facts) {
   return {headline, facts.is_local || facts.status.message == headline ? "" : facts.status.message};
 }
 
-StatusScreen lost_screen(const StreamFacts& facts) {
+StatusScreen lost_screen(const StreamFacts& facts, const std::string& name) {
   if (!facts.trouble.empty()) {
-    return {"lost " + facts.peer_text, facts.trouble};
+    return {"lost " + name, facts.trouble};
   }
   if (facts.status.state == SubscriberState::failed) {
-    return {"lost " + facts.peer_text, facts.status.message};
+    return {"lost " + name, facts.status.message};
   }
-  return {"lost " + facts.peer_text + "; reconnecting", facts.lost_message};
+  return {"lost " + name + "; reconnecting", facts.lost_message};
 }
 
 bool needs_status(const ComposedStream& stream) noexcept {
@@ -54,16 +54,22 @@ bool overlaps_most_of(const PictureRectangle& other, const PictureRectangle& box
   return 2 * std::int64_t{common.width} * common.height > std::int64_t{other.width} * other.height;
 }
 
+/// How many of the notes' boxes lie over a box.
+int notes_in(const std::vector<PictureRectangle>& notes, const PictureRectangle& box) noexcept {
+  return static_cast<int>(
+      std::ranges::count_if(notes, [&](const PictureRectangle& other) { return !is_empty(common_part(other, box)); }));
+}
+
 /// Whether its first frame is still to come.
 bool is_waiting(const ComposedStream& stream) noexcept {
   return stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
 }
 
-StatusScreen status_of(const ComposedStream& stream) {
+StatusScreen status_of(const ComposedStream& stream, const std::string& name) {
   if (!stream.defect.empty()) {
-    return {stream.facts->peer_text, std::string(stream.defect)};
+    return {name, std::string(stream.defect)};
   }
-  return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
+  return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts, name);
 }
 
 AlphaMode alpha_mode(const StreamFacts& facts) noexcept {
@@ -281,9 +287,8 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
       continue;
     }
     if (hides_others(streams, i)) {
-      const auto below = std::ranges::count_if(
-          notes, [&](const PictureRectangle& other) { return !is_empty(common_part(other, boxes_[i])); });
-      draw_note(overlay_, {.box = boxes_[i], .notes_below = static_cast<int>(below)}, status_of(streams[i]));
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes_in(notes, boxes_[i])},
+                status_of(streams[i], name_of(streams[i])));
       notes.push_back(boxes_[i]);
     } else {
       draw_status(surface, streams[i], boxes_[i], now_ns);
@@ -313,6 +318,10 @@ bool Composition::hides_others(Streams streams, std::size_t index) const noexcep
   return false;
 }
 
+std::string Composition::name_of(const ComposedStream& stream) const {
+  return scene_.layers.size() > 1 ? stream.facts->name_among_others() : stream.facts->peer_text;
+}
+
 void Composition::draw_selection(Size surface, const ComposedStream& stream) const {
   const SceneLayer& layer = scene_.layers[selection_.layer];
   const std::optional<StreamFormat>& format = stream.facts->status.format;
@@ -321,7 +330,7 @@ void Composition::draw_selection(Size surface, const ComposedStream& stream) con
       .size = has_picture ? stream.layer->frame_size() : Size{format->layout.width, format->layout.height},
       .sample_aspect_ratio = sample_aspect_ratio(*stream.facts)};
   draw_selection_frame(overlay_, outline_of(scene_, selection_.layer, shape, surface),
-                       {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? stream.facts->peer_text : ""});
+                       {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? name_of(stream) : ""});
 }
 
 void Composition::draw_layer_note(Size surface, const ComposedStream& stream) const {
@@ -333,12 +342,13 @@ void Composition::draw_layer_note(Size surface, const ComposedStream& stream) co
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
                               std::int64_t now_ns) const {
   const StatusPlace place{.box = is_direct_ ? whole_of(surface) : box, .has_background = is_direct_};
-  (is_waiting(stream) ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);
+  (is_waiting(stream) ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream, name_of(stream)),
+                                                                 now_ns);
 }
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
   const std::optional<StreamFormat>& format = stream.facts->status.format;
-  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? stream.facts->peer_text : "",
+  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? name_of(stream) : "",
                          .recording = recording_ != nullptr ? describe_recording(*recording_) : "",
                          .format = format ? describe(*format) : "",
                          .colour = format ? describe_colour(*format) : "",

@@ -97,6 +97,7 @@ class Composition {
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
   [[nodiscard]] bool has_status(Streams streams) const noexcept;
   [[nodiscard]] bool hides_others(Streams streams, std::size_t index) const noexcept;
+  [[nodiscard]] std::string name_of(const ComposedStream& stream) const;
   void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
   void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
   void draw_selection(Size surface, const ComposedStream& stream) const;

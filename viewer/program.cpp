@@ -333,10 +333,11 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
                       .sets = renderer_->set_counts(),
                       .pictures = recorder_ ? std::optional(picture_counts_.counts()) : std::nullopt};
   for (const auto& stream : streams) {
+    const StreamFacts facts = stream->facts();
     report.streams.push_back({.statistics = stream->statistics(),
-                              .peer_text = stream->peer_text(),
+                              .peer_text = facts.name_among_others(),
                               .session_counts = stream->counts(),
-                              .status = stream->facts().status,
+                              .status = facts.status,
                               .clock_offset = stream->clock_offset(),
                               .pacing = stream->queue().pacing()});
   }

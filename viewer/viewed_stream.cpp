@@ -7,6 +7,7 @@
 #include "base/wait.hpp"
 #include "gl/frame_texture.hpp"
 #include "viewer/format_warnings.hpp"
+#include "viewer/offered_streams.hpp"
 
 namespace framewire {
 
@@ -50,6 +51,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       wanted_stream_(source.subscriber.stream),
+      is_named_by_sender_(stands_for_all_streams(source)),
       rendezvous_(source.rendezvous),
       drawer_(drawer),
       clock_(clock),
@@ -171,6 +173,9 @@ void ViewedStream::follow_status() {
   queue_.set_ring(now.ring_slots, period_ns(now));
   if (looks_different(before, now)) {
     say_status(before, now);
+  }
+  if (is_named_by_sender_ && !now.stream_names.empty()) {
+    newest_.stream = now.stream_names.front();
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     newest_.lost_message = now.message;  // later connection attempts overwrite now.message

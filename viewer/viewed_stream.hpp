@@ -142,6 +142,7 @@ class ViewedStream {
   const ViewerOptions& options_;
   const std::string peer_text_;
   const std::string wanted_stream_;  // empty: the sender's first
+  const bool is_named_by_sender_;    // peer_text_ names the sender alone
   const std::shared_ptr<Rendezvous> rendezvous_;
   const Drawer drawer_;
   const Clock& clock_;

@@ -67,7 +67,8 @@ class Layers(harness.EndToEnd):
         for name, x in (("red", 1 / 6), ("blue", 3 / 6), ("white", 5 / 6)):
             self.assert_colour(picture, x, 0.5, COLOURS[name])
         self.assertEqual([stream["source"] for stream in self.every_stream(viewer)],
-                         [sender.address, f"{sender.address}/blue", f"{sender.address}/white"])
+                         [f"{sender.address}/{name}" for name in ("red", "blue", "white")])
+        viewer.wait_line(f"^{sender.address}/red$")  # in the summary
 
     def test_streams_that_nobody_named_come_and_go_with_their_sender(self):
         port = harness.free_port()
