@@ -63,7 +63,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
       editor_(with_wall(options_.scene)),
-      local_layers_(clock_, log_, sender_program(), options_.ssh) {
+      local_layers_(clock_, log_, sender_program(), options_.ssh, drawn_size_for(surface_->size())) {
   const auto wake_main = [this] { surface_->wake(); };
   if (options_.output.is_of_picture) {
     recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
@@ -214,8 +214,8 @@ void Program::require_sender(const ViewedStream& stream) const {
     case SubscriberState::connected:
       if (stream.statistics().counts().frames_received == 0) {
         throw Error::lost_peer(about +
-                               "no frame came before --duration was over, although the sender is connected; "
-                               "check its source");
+                               "no frame came before --duration was over, although the sender is connected; check "
+                               "whether its source has frames, or is too slow to make one in that time");
       }
       break;
     case SubscriberState::finished:
