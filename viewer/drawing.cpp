@@ -328,7 +328,8 @@ void Drawing::show_frames_in_hand() {
   refreshes_.drawn(presented->drawn_ns - begun_ns);
   record_picture(presented->shown_ns);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i]->has_frame_in_hand()) {
+    // A layer that nobody sees has its newest picture for the moment when it is seen. FramesInHand counts it.
+    if (streams_[i]->has_frame_in_hand() && composition_.shows(i)) {
       composition_.frame_shown(i, streams_[i]->shown(*presented));
     }
   }

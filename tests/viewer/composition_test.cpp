@@ -220,11 +220,14 @@ TEST_F(SeveralStreams, SurviveBoxesOfEverySize) {
 TEST_F(SeveralStreams, WithoutAPlaceAreNotDrawn) {
   show(Layout::stereo_side, 3);
   draw_all();
+  EXPECT_TRUE(composition_.shows(1));
+  EXPECT_FALSE(composition_.shows(2)) << "there is no third eye";
   scene_.layers[0].is_hidden = scene_.layers[1].is_hidden = scene_.layers[2].is_hidden = true;
   composition_.show(scene_);
   const Image picture = draw_all();
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(streams_), RedrawSchedule::never_ns) << "nothing moves";
+  EXPECT_FALSE(composition_.shows(0));
 }
 
 /// As the merged picture is drawn: the layers' keys mean nothing there.
