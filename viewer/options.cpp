@@ -9,6 +9,7 @@
 #include "transport/address.hpp"
 #include "viewer/keys.hpp"
 #include "viewer/offered_streams.hpp"
+#include "viewer/scene_checks.hpp"
 #include "viewer/scene_file.hpp"
 #include "viewer/ssh_options.hpp"
 
@@ -157,19 +158,6 @@ void describe_surface(CLI::App& app, RawOptions& raw) {
       ->type_name("N");
 }
 
-/// What goes back to the sender.
-void describe_input(CLI::App& app, RawOptions& raw) {
-  app.add_flag("--input", raw.input.wants_input,
-               "send keys, pointer, wheel and gamepads to the sender: a click into a picture captures them "
-               "(default: the keys and the mouse are the viewer's)");
-  app.add_option("--host-key", raw.input.host_key,
-                 "with --input: the key that releases what is captured, and captures it again (default right-ctrl)")
-      ->type_name(host_key_words());
-  app.add_flag("--pointer-lock", raw.input.locks_pointer,
-               "with --input: hide and hold the pointer while it is captured, and send how far it is moved; the host "
-               "key and L turn that on and off");
-}
-
 void describe_files(CLI::App& app, RawOptions& raw) {
   add_output_options(app, raw.output);
   app.add_option("--screenshot", raw.screenshot,
@@ -213,7 +201,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ssh_options(app, raw.ssh);
   describe_scene(app, raw);
   describe_surface(app, raw);
-  describe_input(app, raw);
+  add_input_options(app, raw.input);
   describe_drawing(app, raw);
   describe_files(app, raw);
   raw.common.takes_gpu_memory = true;
@@ -461,6 +449,9 @@ ViewerOptions read(const RawOptions& raw) {
   read_surface(raw, options);
   options.input = read_input_options(raw.input, raw.is_headless);
   read_pacing(raw, options);
+  if (const std::string useless = useless_option(options.scene, options); !useless.empty()) {
+    throw Error::usage(useless + "; leave out one of them");
+  }
   const bool makes_picture = options.sources.size() > 1 || options.scene_file || !options.scene.gl_scenes.empty();
   options.output = parse_output_options(raw.output, makes_picture);
   options.screenshot_file = given(raw.screenshot);

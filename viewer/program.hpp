@@ -65,6 +65,7 @@ class Program {
   void follow_scene_file();
   void follow_offers();
   bool show(const SceneOfSources& scene);
+  void warn_of_scene();
   void arrange(const SceneInputs& input);
   void move_camera(const SceneInputs& input);
   void show_arranged();
