@@ -174,8 +174,12 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay =
-      panel_.is_shown() || selection_.is_outlined || !note_.empty() || recording_ != nullptr || has_status(streams);
+  has_silence_ = false;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    has_silence_ |= !silence_of(streams[i], i, now_ns).empty();
+  }
+  const bool has_overlay = has_silence_ || panel_.is_shown() || selection_.is_outlined || !note_.empty() ||
+                           recording_ != nullptr || has_status(streams);
   if (is_direct_ || scene_.layout == Layout::depth) {
     draw_one(target, streams, now_ns);
   } else {
@@ -280,6 +284,24 @@ bool Composition::has_status(Streams streams) const noexcept {
   return false;
 }
 
+/// What is to be said about frames that stay away; empty: nothing. A picture that is merged by depth leaves such a
+/// stream out, and says so.
+std::string Composition::silence_of(const ComposedStream& stream, std::size_t index, std::int64_t now_ns) const {
+  const bool is_needed = stream.silence && scene_.layout != Layout::depth && shows(index) && !needs_status(stream);
+  const std::string text = is_needed ? describe(*stream.silence, now_ns) : "";
+  return text.empty() || scene_.layers.size() == 1 ? text : name_of(stream) + ": " + text;
+}
+
+/// A line at the edge, for the picture may be as it should: `notes` are in the same boxes.
+void Composition::draw_silences(Streams streams, std::int64_t now_ns, std::vector<PictureRectangle>& notes) const {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (const std::string text = silence_of(streams[i], i, now_ns); !text.empty()) {
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes_in(notes, boxes_[i])}, {text, ""});
+      notes.push_back(boxes_[i]);
+    }
+  }
+}
+
 void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
   std::vector<PictureRectangle> notes;
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -294,6 +316,7 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
       draw_status(surface, streams[i], boxes_[i], now_ns);
     }
   }
+  draw_silences(streams, now_ns, notes);
   if (selection_.is_outlined) {
     draw_selection(surface, streams[selection_.layer]);
   }
@@ -365,7 +388,7 @@ std::int64_t Composition::step_ns(Streams streams) const noexcept {
   if (has_status(streams)) {
     return status_step_ns;
   }
-  return panel_.is_shown() || recording_ != nullptr ? panel_step_ns : RedrawSchedule::never_ns;
+  return panel_.is_shown() || recording_ != nullptr || has_silence_ ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
 void Composition::frame_shown(std::size_t index, const StageTimes& stages) noexcept {

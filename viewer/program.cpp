@@ -318,9 +318,26 @@ void Program::say_live_line() {
     live.add(stream->statistics().take_line_rates(now_ns), counts, stream->counts());
     has_frames |= stream->facts().status.state == SubscriberState::connected && counts.frames_received > 0;
   }
+  live.silence = longest_silence(now_ns);
   if (has_frames) {
     log_.live(live_line(live));
   }
+}
+
+/// Of the stream whose frames stay away for the longest time; empty: of none.
+std::string Program::longest_silence(std::int64_t now_ns) const {
+  std::string longest;
+  std::int64_t since_ns = INT64_MAX;
+  for (const auto& stream : streams_) {
+    const std::optional<Silence> silence = stream->silence();
+    if (silence && silence->since_ns < since_ns && shown_.scene.layout != Layout::depth) {
+      const std::string text = describe(*silence, now_ns);
+      const std::string name = streams_.size() > 1 ? stream->facts().name_among_others() + ": " : "";
+      longest = text.empty() ? longest : name + text;
+      since_ns = text.empty() ? since_ns : silence->since_ns;
+    }
+  }
+  return longest;
 }
 
 ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> streams) const {

@@ -91,6 +91,7 @@ class Program {
   void require_sender(const ViewedStream& stream) const;
   void require_senders() const;
   void say_live_line();
+  [[nodiscard]] std::string longest_silence(std::int64_t now_ns) const;
   [[nodiscard]] ViewerReport report(std::span<const std::shared_ptr<ViewedStream>> streams) const;
   ExitStatus finish();
   [[nodiscard]] ExitStatus status_of_streams() const;

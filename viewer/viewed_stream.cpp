@@ -104,6 +104,7 @@ bool ViewedStream::take_frame() {
   if (!frame) {
     return false;
   }
+  heard_ns_ = clock_.now_ns();
   follow_epoch(*frame);
   if (!frame->is_complete()) {
     if (frame->block()->host() != nullptr) {
@@ -173,6 +174,9 @@ void ViewedStream::follow_status() {
   queue_.set_ring(now.ring_slots, period_ns(now));
   if (looks_different(before, now)) {
     say_status(before, now);
+  }
+  if (now.session_number != before.session_number || now.epochs_begun != before.epochs_begun) {
+    heard_ns_ = clock_.now_ns();
   }
   if (is_named_by_sender_ && !now.stream_names.empty()) {
     newest_.stream = now.stream_names.front();
@@ -307,6 +311,15 @@ void ViewedStream::end(ExitStatus status) {
     ending_ = status;
   }
   listeners_.on_end();
+}
+
+std::optional<Silence> ViewedStream::silence() const {
+  if (has_all_frames()) {
+    return std::nullopt;
+  }
+  const std::scoped_lock lock(mutex_);
+  return facts_.trouble.empty() ? silence_of(facts_.status, heard_ns_, options_.session.endpoint.pull_interval_ns)
+                                : std::nullopt;
 }
 
 bool ViewedStream::has_all_frames() const noexcept {

@@ -151,6 +151,21 @@ class LocalLayers(harness.EndToEnd):
             self.assertEqual(stream["format"].split()[0], "160x90", stream)
             self.assertGreater(stream["frames_shown"], 0, stream)
 
+    def test_one_that_is_stopped_is_marked(self):
+        """Its session over shared memory goes on."""
+        self.scene("local = 'pattern'\noptions = ['--fps=20']", "local = 'gl:orbit'\noptions = ['--fps=20']")
+        viewer = self.view_layers("--scene", "scene.toml", terminal=True)
+        self.wait_pictures(viewer, "pattern", "gl:orbit")
+        stopped = self.wait_senders(viewer, "pattern", "gl:orbit")["pattern"]
+        os.kill(stopped, signal.SIGSTOP)
+        viewer.wait_line(r"fps .* shown \d+ .* · pattern: no frame for [3-9] s$")
+        self.assertNotIn("gl:orbit: no frame", viewer.text)
+        os.kill(stopped, signal.SIGCONT)
+        viewer.wait_line(r"fps .* skipped \d+$", after=len(viewer.lines))
+        self.assertEqual(viewer.complaints(), [])
+        self.assertEqual(viewer.text.count("pattern: transport="), 1, "its session has gone on")
+        self.interrupt_and_expect(viewer)
+
     def test_it_inherits_no_descriptors(self):
         viewer = self.view_layers("--layer", "gl:orbit", "--layer", "pattern")
         self.wait_pictures(viewer, "gl:orbit", "pattern")

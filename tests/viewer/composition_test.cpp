@@ -30,7 +30,7 @@ class CompositionTest : public testing::Test {
   }
 
   [[nodiscard]] Composition::Streams streams() {
-    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_}};
+    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_, .silence = silence_}};
     return streams_;
   }
 
@@ -61,6 +61,7 @@ class CompositionTest : public testing::Test {
   std::vector<ComposedStream> streams_;
   FrameMaker frames_;
   StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
+  std::optional<Silence> silence_;
   std::int64_t now_ns_ = ns_per_s;
 };
 
@@ -84,6 +85,27 @@ TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
   EXPECT_EQ(edge(picture), 255);
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(streams()), RedrawSchedule::never_ns);
+}
+
+TEST_F(CompositionTest, SaysInALineThatFramesStayAway) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  silence_ = Silence{.since_ns = now_ns_ - 4 * ns_per_s, .said_from_ns = now_ns_ + 1};
+  EXPECT_EQ(colours(draw()), 1U) << "it is not time yet";
+  EXPECT_EQ(composition_.step_ns(streams()), RedrawSchedule::never_ns);
+  now_ns_ += ns_per_s;
+  const Image five_seconds = draw();
+  EXPECT_GT(colours(five_seconds), 10U);
+  EXPECT_EQ(edge(five_seconds), 255) << "the picture is not dimmed";
+  EXPECT_LE(composition_.step_ns(streams()), ns_per_s) << "the seconds are counted";
+  now_ns_ += ns_per_s;
+  EXPECT_NE(draw().pixels, five_seconds.pixels);
+  facts_.status.state = SubscriberState::lost;
+  const Image lost = draw();
+  silence_.reset();
+  EXPECT_EQ(lost.pixels, draw().pixels) << "that is said instead";
+  facts_.status.state = SubscriberState::connected;
+  EXPECT_EQ(colours(draw()), 1U);
 }
 
 TEST_F(CompositionTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
