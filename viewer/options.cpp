@@ -96,8 +96,9 @@ void describe_source(CLI::App& app, RawOptions& raw) {
                  "viewer");
   app.add_option("--layer", raw.layers,
                  "also show a source of this machine, as framewire send takes it, with a sender that the viewer runs; "
-                 "repeat it "
-                 "for more. They come after all HOSTs, in order, and lie over them (default: none)")
+                 "repeat it for more. They come after all HOSTs, in order, and lie over them. gl: and pattern have the "
+                 "size of the window at its start, 3840x2160 at most; other options of a layer need --scene (default: "
+                 "none)")
       ->type_name("FILE|gl:aurora|pattern|v4l2:/dev/video0")
       ->allow_extra_args(false);
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
@@ -125,7 +126,7 @@ void describe_source(CLI::App& app, RawOptions& raw) {
 void describe_scene(CLI::App& app, RawOptions& raw) {
   app.add_option("--layout", raw.layout,
                  "where several streams are shown: in cells, side by side, one for each eye, small ones in the first, "
-                 "or one over the other (default grid)")
+                 "one over the other, or merged by depth: of each pixel the nearest (default grid)")
       ->type_name(command_line_layouts("|", "|"));
   app.add_option("--blend", raw.blend, "with --layout overlay: how each stream is laid over the first (default over)")
       ->type_name(blend_names("|", "|"));
@@ -209,6 +210,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
   add_run_options(app, raw.common);
+  app.get_option("--frames")
+      ->description(
+          "stop after N frames of each stream; with --layout depth, after N merged pictures (default: no limit)");
   app.footer(footer);
 }
 
