@@ -34,14 +34,14 @@ StatusScreen waiting_screen(const StreamFacts& facts) {
   return {headline, facts.is_local || facts.status.message == headline ? "" : facts.status.message};
 }
 
-StatusScreen lost_screen(const StreamFacts& facts) {
+StatusScreen lost_screen(const StreamFacts& facts, const std::string& name) {
   if (!facts.trouble.empty()) {
-    return {"lost " + facts.peer_text, facts.trouble};
+    return {"lost " + name, facts.trouble};
   }
   if (facts.status.state == SubscriberState::failed) {
-    return {"lost " + facts.peer_text, facts.status.message};
+    return {"lost " + name, facts.status.message};
   }
-  return {"lost " + facts.peer_text + "; reconnecting", facts.lost_message};
+  return {"lost " + name + "; reconnecting", facts.lost_message};
 }
 
 bool needs_status(const ComposedStream& stream) noexcept {
@@ -54,16 +54,22 @@ bool overlaps_most_of(const PictureRectangle& other, const PictureRectangle& box
   return 2 * std::int64_t{common.width} * common.height > std::int64_t{other.width} * other.height;
 }
 
+/// How many of the notes' boxes lie over a box.
+int notes_in(const std::vector<PictureRectangle>& notes, const PictureRectangle& box) noexcept {
+  return static_cast<int>(
+      std::ranges::count_if(notes, [&](const PictureRectangle& other) { return !is_empty(common_part(other, box)); }));
+}
+
 /// Whether its first frame is still to come.
 bool is_waiting(const ComposedStream& stream) noexcept {
   return stream.defect.empty() && !stream.layer->has_picture() && stream.facts->status.state != SubscriberState::failed;
 }
 
-StatusScreen status_of(const ComposedStream& stream) {
+StatusScreen status_of(const ComposedStream& stream, const std::string& name) {
   if (!stream.defect.empty()) {
-    return {stream.facts->peer_text, std::string(stream.defect)};
+    return {name, std::string(stream.defect)};
   }
-  return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts);
+  return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts, name);
 }
 
 AlphaMode alpha_mode(const StreamFacts& facts) noexcept {
@@ -74,6 +80,11 @@ std::string describe_recording(const WindowRecording& recording) {
   const ViewerCounts counts = recording.counts.counts();
   return std::to_string(counts.frames_recorded + counts.frames_repeated) + "   dropped " +
          std::to_string(counts.frames_unrecorded);
+}
+
+/// Of Layout::depth: all streams have one size, and no keys of theirs count.
+PicturePlace place_merged(Size frame, const PictureRectangle& box) noexcept {
+  return place({}, Layout::depth, frame, {1, 1}, box);
 }
 
 Rational sample_aspect_ratio(const StreamFacts& facts) noexcept {
@@ -115,12 +126,23 @@ PlacedLayer Composition::placed(const ComposedStream& stream, std::size_t index,
   const SceneLayer& how = scene_.layers[index];
   return {.layer = stream.layer,
           .how = {.blend = how.blend, .alpha = alpha_of(how, alpha_mode(*stream.facts)), .opacity = how.opacity},
-          .at = place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
+          .at = scene_.layout == Layout::depth
+                    ? place_merged(frame, boxes_[index])
+                    : place(how, scene_.layout, frame, sample_aspect_ratio(*stream.facts), boxes_[index])};
 }
 
+/// A layer that is merged by depth has no keys of its own, and cannot be hidden.
+bool Composition::shows(std::size_t index) const noexcept {
+  if (index >= boxes_.size() || index >= scene_.layers.size() || is_empty(boxes_[index])) {
+    return false;
+  }
+  return scene_.layout == Layout::depth || (!scene_.layers[index].is_hidden && scene_.layers[index].opacity > 0);
+}
+
+/// What does not fit is not in a picture that is merged by depth.
 PicturePlace Composition::place_of(const ComposedStream& stream, std::size_t index) const noexcept {
-  const bool is_seen = index < boxes_.size() && index < scene_.layers.size() && !scene_.layers[index].is_hidden &&
-                       scene_.layers[index].opacity > 0 && stream.layer->has_picture();
+  const bool is_seen =
+      shows(index) && stream.layer->has_picture() && (scene_.layout != Layout::depth || stream.defect.empty());
   return is_seen ? placed(stream, index, stream.layer->frame_size()).at : PicturePlace{};
 }
 
@@ -152,8 +174,12 @@ void Composition::draw(const Target& target, Streams streams, std::int64_t now_n
     return;
   }
   lay_out_for(target.size);
-  const bool has_overlay =
-      panel_.is_shown() || selection_.is_outlined || !note_.empty() || recording_ != nullptr || has_status(streams);
+  has_silence_ = false;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    has_silence_ |= !silence_of(streams[i], i, now_ns).empty();
+  }
+  const bool has_overlay = has_silence_ || panel_.is_shown() || selection_.is_outlined || !note_.empty() ||
+                           recording_ != nullptr || has_status(streams);
   if (is_direct_ || scene_.layout == Layout::depth) {
     draw_one(target, streams, now_ns);
   } else {
@@ -225,7 +251,7 @@ void Composition::draw_merged(const Target& target) const {
   if (target.merged == nullptr || boxes_.empty()) {
     return;
   }
-  const PicturePlace at = place({}, Layout::depth, target.merged->size, {1, 1}, boxes_[0]);
+  const PicturePlace at = place_merged(target.merged->size, boxes_[0]);
   target.painters->draw_fast({.frame = *target.merged, .format = PixelFormat::rgba, .colour = {}},
                              gl_rectangle(at.picture, target.size));
   glViewport(0, 0, static_cast<GLsizei>(target.size.width), static_cast<GLsizei>(target.size.height));
@@ -258,6 +284,24 @@ bool Composition::has_status(Streams streams) const noexcept {
   return false;
 }
 
+/// What is to be said about frames that stay away; empty: nothing. A picture that is merged by depth leaves such a
+/// stream out, and says so.
+std::string Composition::silence_of(const ComposedStream& stream, std::size_t index, std::int64_t now_ns) const {
+  const bool is_needed = stream.silence && scene_.layout != Layout::depth && shows(index) && !needs_status(stream);
+  const std::string text = is_needed ? describe(*stream.silence, now_ns) : "";
+  return text.empty() || scene_.layers.size() == 1 ? text : name_of(stream) + ": " + text;
+}
+
+/// A line at the edge, for the picture may be as it should: `notes` are in the same boxes.
+void Composition::draw_silences(Streams streams, std::int64_t now_ns, std::vector<PictureRectangle>& notes) const {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (const std::string text = silence_of(streams[i], i, now_ns); !text.empty()) {
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes_in(notes, boxes_[i])}, {text, ""});
+      notes.push_back(boxes_[i]);
+    }
+  }
+}
+
 void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_ns) {
   std::vector<PictureRectangle> notes;
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -265,14 +309,14 @@ void Composition::draw_overlay(Size surface, Streams streams, std::int64_t now_n
       continue;
     }
     if (hides_others(streams, i)) {
-      const auto below = std::ranges::count_if(
-          notes, [&](const PictureRectangle& other) { return !is_empty(common_part(other, boxes_[i])); });
-      draw_note(overlay_, {.box = boxes_[i], .notes_below = static_cast<int>(below)}, status_of(streams[i]));
+      draw_note(overlay_, {.box = boxes_[i], .notes_below = notes_in(notes, boxes_[i])},
+                status_of(streams[i], name_of(streams[i])));
       notes.push_back(boxes_[i]);
     } else {
       draw_status(surface, streams[i], boxes_[i], now_ns);
     }
   }
+  draw_silences(streams, now_ns, notes);
   if (selection_.is_outlined) {
     draw_selection(surface, streams[selection_.layer]);
   }
@@ -297,6 +341,10 @@ bool Composition::hides_others(Streams streams, std::size_t index) const noexcep
   return false;
 }
 
+std::string Composition::name_of(const ComposedStream& stream) const {
+  return scene_.layers.size() > 1 ? stream.facts->name_among_others() : stream.facts->peer_text;
+}
+
 void Composition::draw_selection(Size surface, const ComposedStream& stream) const {
   const SceneLayer& layer = scene_.layers[selection_.layer];
   const std::optional<StreamFormat>& format = stream.facts->status.format;
@@ -305,7 +353,7 @@ void Composition::draw_selection(Size surface, const ComposedStream& stream) con
       .size = has_picture ? stream.layer->frame_size() : Size{format->layout.width, format->layout.height},
       .sample_aspect_ratio = sample_aspect_ratio(*stream.facts)};
   draw_selection_frame(overlay_, outline_of(scene_, selection_.layer, shape, surface),
-                       {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? stream.facts->peer_text : ""});
+                       {.is_hidden = layer.is_hidden, .text = layer.is_hidden ? name_of(stream) : ""});
 }
 
 void Composition::draw_layer_note(Size surface, const ComposedStream& stream) const {
@@ -317,12 +365,13 @@ void Composition::draw_layer_note(Size surface, const ComposedStream& stream) co
 void Composition::draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box,
                               std::int64_t now_ns) const {
   const StatusPlace place{.box = is_direct_ ? whole_of(surface) : box, .has_background = is_direct_};
-  (is_waiting(stream) ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream), now_ns);
+  (is_waiting(stream) ? draw_waiting_picture : draw_lost_banner)(overlay_, place, status_of(stream, name_of(stream)),
+                                                                 now_ns);
 }
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
   const std::optional<StreamFormat>& format = stream.facts->status.format;
-  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? stream.facts->peer_text : "",
+  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? name_of(stream) : "",
                          .recording = recording_ != nullptr ? describe_recording(*recording_) : "",
                          .format = format ? describe(*format) : "",
                          .colour = format ? describe_colour(*format) : "",
@@ -339,7 +388,7 @@ std::int64_t Composition::step_ns(Streams streams) const noexcept {
   if (has_status(streams)) {
     return status_step_ns;
   }
-  return panel_.is_shown() || recording_ != nullptr ? panel_step_ns : RedrawSchedule::never_ns;
+  return panel_.is_shown() || recording_ != nullptr || has_silence_ ? panel_step_ns : RedrawSchedule::never_ns;
 }
 
 void Composition::frame_shown(std::size_t index, const StageTimes& stages) noexcept {

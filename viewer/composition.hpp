@@ -16,6 +16,7 @@
 #include "viewer/panel.hpp"
 #include "viewer/playout_schedule.hpp"
 #include "viewer/scene.hpp"
+#include "viewer/silence.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/stream_facts.hpp"
 
@@ -32,6 +33,7 @@ struct ComposedStream {
   SubscriberCounts counts{};
   std::optional<Pacing> pacing{};
   std::int64_t clock_uncertainty_ns = 0;  // by how much latencies may be wrong
+  std::optional<Silence> silence{};       // none: no frames are due
 };
 
 /// Draws the streams' pictures, and over them the panel, and for a stream without a picture or a sender what it waits
@@ -69,6 +71,9 @@ class Composition {
   /// Whether the only stream is drawn into the surface's own framebuffer.
   [[nodiscard]] bool draws_directly() const noexcept { return is_direct_; }
 
+  /// Whether the last draw() had a place for the pictures of the stream with this index: it is not hidden, nor without
+  /// a box.
+  [[nodiscard]] bool shows(std::size_t index) const noexcept;
   /// Where the picture of a stream was drawn; {} if nothing of it is seen.
   [[nodiscard]] PicturePlace place_of(const ComposedStream& stream, std::size_t index) const noexcept;
 
@@ -93,7 +98,10 @@ class Composition {
   void draw_merged(const Target& target) const;
   void compose(const Target& target, Streams streams, bool has_overlay, std::int64_t now_ns);
   [[nodiscard]] bool has_status(Streams streams) const noexcept;
+  [[nodiscard]] std::string silence_of(const ComposedStream& stream, std::size_t index, std::int64_t now_ns) const;
+  void draw_silences(Streams streams, std::int64_t now_ns, std::vector<PictureRectangle>& notes) const;
   [[nodiscard]] bool hides_others(Streams streams, std::size_t index) const noexcept;
+  [[nodiscard]] std::string name_of(const ComposedStream& stream) const;
   void draw_overlay(Size surface, Streams streams, std::int64_t now_ns);
   void draw_status(Size surface, const ComposedStream& stream, const PictureRectangle& box, std::int64_t now_ns) const;
   void draw_selection(Size surface, const ComposedStream& stream) const;
@@ -112,7 +120,8 @@ class Composition {
   bool has_overlay_ = true;  // the surface has more than the pictures
   Selection selection_;
   std::size_t noted_layer_ = 0;
-  std::string note_;  // about it
+  std::string note_;          // about it
+  bool has_silence_ = false;  // the last draw() has said so
   const WindowRecording* recording_ = nullptr;
   Overlay overlay_;
   Panel panel_;

@@ -103,6 +103,7 @@ void Drawing::draw() {
     depth_->follow(streams_, {.asks = !draws_nothing() && !has_all, .chooses = !has_all}, period_ns, clock_.now_ns());
   }
   const bool has_shown = show_frames();
+  request_for_silence(clock_.now_ns());
   for (const auto& stream : streams_) {
     stream->upload_slices(!draws_nothing());
   }
@@ -117,12 +118,13 @@ std::int64_t Drawing::due_ns() {
     return INT64_MAX;
   }
   const std::int64_t now_ns = clock_.now_ns();
+  const std::int64_t silence_ns = request_for_silence(now_ns);
   const std::int64_t frame_ns = choice_ns(now_ns).value_or(INT64_MAX);
   std::int64_t due_ns = awaits_choice(now_ns) ? frame_ns : std::min(schedule_.due_ns(), frame_ns);
   if (depth_) {
     due_ns = std::min(due_ns, depth_->due_ns());
   }
-  due_ns = std::min(due_ns, recordings_due_ns(now_ns));
+  due_ns = std::min({due_ns, recordings_due_ns(now_ns), silence_ns});
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
@@ -328,7 +330,8 @@ void Drawing::show_frames_in_hand() {
   refreshes_.drawn(presented->drawn_ns - begun_ns);
   record_picture(presented->shown_ns);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i]->has_frame_in_hand()) {
+    // A layer that nobody sees has its newest picture for the moment when it is seen. FramesInHand counts it.
+    if (streams_[i]->has_frame_in_hand() && composition_.shows(i)) {
       composition_.frame_shown(i, streams_[i]->shown(*presented));
     }
   }
@@ -353,6 +356,23 @@ void Drawing::upload(ShownStream& stream) {
 
 bool Drawing::draws_nothing() const noexcept {
   return surface_.is_hidden() || is_empty(surface_.size());
+}
+
+/// The picture is to say that a stream's frames stay away: no frame has it drawn then. Returns when that will be.
+std::int64_t Drawing::request_for_silence(std::int64_t now_ns) {
+  std::int64_t due_ns = INT64_MAX;
+  if (draws_nothing() || depth_) {
+    return due_ns;
+  }
+  for (const auto& stream : streams_) {
+    const std::optional<Silence> silence = stream->stream()->silence();
+    if (silence && silence->said_from_ns > now_ns) {
+      due_ns = std::min(due_ns, silence->said_from_ns);
+    } else if (silence && silence->said_from_ns > composed_ns_) {
+      schedule_.request();
+    }
+  }
+  return due_ns;
 }
 
 void Drawing::redraw() {
@@ -395,11 +415,13 @@ void Drawing::draw_picture(Size size, bool is_capture) {
   if (is_empty(size)) {  // the window was minimised after draws_nothing()
     return;
   }
+  const std::int64_t now_ns = clock_.now_ns();
+  composed_ns_ = is_capture ? composed_ns_ : now_ns;
   composition_.draw({.size = size,
                      .keeps_content = surface_.keeps_content() && !is_capture,
                      .merged = depth_ && depth_->picture() ? &*depth_->picture() : nullptr,
                      .painters = &painters_},
-                    streams, clock_.now_ns());
+                    streams, now_ns);
   give_up_undrawn();
   if (options_.tells_places && !is_capture) {
     note_places();

@@ -114,6 +114,7 @@ class Drawing {
   void follow_seen_pictures();
   [[nodiscard]] std::optional<std::int64_t> choice_ns(std::int64_t now_ns);
   [[nodiscard]] bool follows_refreshes() const noexcept;
+  std::int64_t request_for_silence(std::int64_t now_ns);
   [[nodiscard]] bool awaits_choice(std::int64_t now_ns);
   [[noreturn]] void fail_without_gpu();
   [[nodiscard]] bool draws_nothing() const noexcept;
@@ -140,7 +141,8 @@ class Drawing {
   RedrawSchedule schedule_;
   RefreshSchedule refreshes_;
   std::int64_t refresh_period_ns_ = 0;
-  std::int64_t drawn_ns_ = 0;  // when the last picture was presented; 0: never
+  std::int64_t drawn_ns_ = 0;     // when the last picture was presented; 0: never
+  std::int64_t composed_ns_ = 0;  // for when that says how long frames have stayed away
   UploadMethod upload_method_;
   std::optional<PictureRecording> recording_;       // of --output; none after release()
   std::shared_ptr<WindowRecording> key_recording_;  // by a key; null: none

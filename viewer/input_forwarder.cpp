@@ -180,7 +180,8 @@ void InputForwarder::follow_focus() {
     return;
   }
   const std::string key(options_.host_key.name);
-  const std::string text = stream->peer_text() + " has the input; " + key + " releases it";
+  const std::string name = streams_.size() > 1 ? stream->facts().name_among_others() : stream->peer_text();
+  const std::string text = name + " has the input; " + key + " releases it";
   surface_.set_title_note(TitleNote::input, text);
   say({.stream = stream, .text = text + (mode.locks_pointer ? ", " + key + "+L the pointer alone" : "")});
 }

@@ -1,5 +1,6 @@
 #include "viewer/input_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -45,6 +46,18 @@ std::string host_key_words() {
     words += (words.empty() ? "" : "|") + std::string(key.word);
   }
   return words;
+}
+
+void add_input_options(CLI::App& app, RawInputOptions& raw) {
+  app.add_flag("--input", raw.wants_input,
+               "send keys, pointer, wheel and gamepads to the sender: a click into a picture captures them "
+               "(default: the keys and the mouse are the viewer's)");
+  app.add_option("--host-key", raw.host_key,
+                 "with --input: the key that releases what is captured, and captures it again (default right-ctrl)")
+      ->type_name(host_key_words());
+  app.add_flag("--pointer-lock", raw.locks_pointer,
+               "with --input: hide and hold the pointer while it is captured, and send how far it is moved; the host "
+               "key and L turn that on and off");
 }
 
 std::optional<InputOptions> read_input_options(const RawInputOptions& raw, bool is_headless) {

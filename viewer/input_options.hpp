@@ -7,6 +7,10 @@
 #include <string>
 #include <string_view>
 
+namespace CLI {
+class App;
+}
+
 namespace framewire {
 
 /// A key that releases captured input, and captures it again. The sender never gets it.
@@ -34,6 +38,8 @@ struct RawInputOptions {
   bool locks_pointer = false;  // --pointer-lock
 };
 
+/// `raw` outlives the parsing.
+void add_input_options(CLI::App& app, RawInputOptions& raw);
 /// Nothing without --input. Throws Error (usage).
 std::optional<InputOptions> read_input_options(const RawInputOptions& raw, bool is_headless);
 

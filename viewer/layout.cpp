@@ -184,11 +184,16 @@ class Arrangement {
   SmallPictures small_;
 };
 
+/// A picture that is merged by depth has no parts to hide.
+bool is_hidden_in(const Scene& scene, std::size_t index) noexcept {
+  return scene.layers[index].is_hidden && scene.layout != Layout::depth;
+}
+
 /// Whether the layer has a place in the layout, although it may be hidden in it.
 bool takes_part(const Scene& scene, std::size_t index) noexcept {
   const bool is_stereo = scene.layout == Layout::stereo_side || scene.layout == Layout::stereo_top;
   const std::size_t kept = is_stereo ? 2 : scene.layout == Layout::pip ? 1 : 0;
-  return index < kept || !scene.layers[index].is_hidden;
+  return index < kept || !is_hidden_in(scene, index);
 }
 
 /// The part of a frame that a layer shows, in its pixels.
@@ -249,7 +254,7 @@ std::vector<PictureRectangle> lay_out(const Scene& scene, Size surface) {
   const Arrangement arrangement(scene.layout, count, view);
   std::size_t index = 0;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (!scene.layers[i].is_hidden) {
+    if (!is_hidden_in(scene, i)) {
       boxes[i] = seen_pixels(view, arrangement.edges(scene.layers[i], index));
     }
     index += takes_part(scene, i) ? 1U : 0U;

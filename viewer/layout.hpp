@@ -20,6 +20,7 @@ namespace framewire {
 ///     from each other and from the edges.
 ///   - A hidden layer's box is {}, and the layout leaves no room for it. But in pip and stereo layouts the first layers
 ///     keep their parts: when the large picture or the left eye's is hidden, its place is empty.
+///   - Layout::depth: every layer takes part, also one that is hidden, and has the whole canvas.
 ///   - The canvas is shown as large as it fits, undistorted and in the middle. Without a canvas it is the surface.
 ///     Nor if one of its sides is 0.
 ///   - With a wall, the canvas covers all screens and what is between them, and the surface shows this screen's part.

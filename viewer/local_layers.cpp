@@ -22,8 +22,8 @@ constexpr std::int64_t end_period_ns = 10 * ns_per_ms;
 
 }  // namespace
 
-LocalLayers::LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh)
-    : clock_(clock), log_(log), program_(std::move(program)), ssh_(std::move(ssh)) {
+LocalLayers::LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh, Size drawn_size)
+    : clock_(clock), log_(log), program_(std::move(program)), ssh_(std::move(ssh)), drawn_size_(drawn_size) {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid() cannot get a status
 }
 
@@ -45,7 +45,10 @@ void LocalLayers::show(std::span<const StreamPointer> streams, std::span<const V
                          .sender = std::make_unique<SenderProcess>(program_, *sources[i].local, clock_, log_, ssh_)});
       // Who names one source wants to know why it does not come. Of several, the others are worth seeing.
       const bool must_work = sources[i].local->host && sources.size() == 1 && sources[i].subscriber.retry_ns < 0;
-      layers_.back().sender->start({streams[i]->port(), streams[i]->rendezvous(), must_work});
+      layers_.back().sender->start({.port = streams[i]->port(),
+                                    .drawn_size = drawn_size_,
+                                    .rendezvous = streams[i]->rendezvous(),
+                                    .must_work = must_work});
     }
   }
 }
@@ -92,7 +95,7 @@ void LocalLayers::follow(const Actions& actions) {
   });
 }
 
-void LocalLayers::follow(LocalLayer& layer, const Actions& actions) {
+void LocalLayers::follow(LocalLayer& layer, const Actions& actions) const {
   const SenderProcess::State before = layer.sender->state();
   layer.sender->follow();
   if (!layer.stream) {
@@ -142,7 +145,7 @@ void LocalLayers::follow_failure(LocalLayer& layer) {
 }
 
 /// A sender that came to its end before it failed has ended its stream, too.
-void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) {
+void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) const {
   if (layer.stream->status().state == SubscriberState::finished) {
     StreamPointer next;
     try {
@@ -159,7 +162,8 @@ void LocalLayers::start_again(LocalLayer& layer, const Actions& actions) {
     layer.sessions_at_failure = 0;
     layer.stream->set_trouble(layer.sender->reason());
   }
-  layer.sender->start({.port = layer.stream->port(), .rendezvous = layer.stream->rendezvous()});
+  layer.sender->start(
+      {.port = layer.stream->port(), .drawn_size = drawn_size_, .rendezvous = layer.stream->rendezvous()});
   if (layer.sender->state() == SenderProcess::State::failed) {
     follow_failure(layer);
   }

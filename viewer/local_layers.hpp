@@ -32,8 +32,9 @@ class LocalLayers {
     std::function<StreamPointer(const StreamPointer& ended, const LocalSource& source)> replace;
   };
 
-  /// `clock` and `log` outlive it. `program` is framewire-send; `ssh` starts it on other hosts.
-  LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh);
+  /// `clock` and `log` outlive it. `program` is framewire-send; `ssh` starts it on other hosts. `drawn_size`: as
+  /// sender_command() has it.
+  LocalLayers(const Clock& clock, Log& log, std::string program, SshOptions ssh, Size drawn_size);
   LocalLayers(const LocalLayers&) = delete;
   LocalLayers& operator=(const LocalLayers&) = delete;
   /// As stop() and wait().
@@ -70,15 +71,16 @@ class LocalLayers {
     std::uint64_t sessions_at_failure = 0;
   };
   [[nodiscard]] const LocalLayer* find(const ViewedStream& stream) const;
-  static void follow(LocalLayer& layer, const Actions& actions);
+  void follow(LocalLayer& layer, const Actions& actions) const;
   static void follow_running(LocalLayer& layer, const Actions& actions);
   static void follow_failure(LocalLayer& layer);
-  static void start_again(LocalLayer& layer, const Actions& actions);
+  void start_again(LocalLayer& layer, const Actions& actions) const;
 
   const Clock& clock_;
   Log& log_;
   const std::string program_;
   const SshOptions ssh_;
+  const Size drawn_size_;
   std::list<LocalLayer> layers_;
   std::int64_t next_follow_ns_ = 0;
 };

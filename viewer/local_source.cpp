@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cmath>
 #include <memory>
 
 #include "base/error.hpp"
@@ -49,6 +50,26 @@ std::string sender_option_names() {
   return names;
 }
 
+/// Of an option: "--size" also of "--size=64x36".
+std::string_view option_name(const std::string& word) noexcept {
+  return std::string_view(word).substr(0, word.starts_with("--") ? word.find('=') : std::string::npos);
+}
+
+bool says_size(const std::vector<std::string>& options) noexcept {
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    if (option_name(options[i]) == "--size") {
+      return true;
+    }
+    i += takes_value(options[i]) ? 1U : 0U;
+  }
+  return false;
+}
+
+/// What framewire-send makes itself.
+bool has_any_size(const std::string& source) noexcept {
+  return source.starts_with("gl:") || source == "pattern" || source.starts_with("pattern:");
+}
+
 }  // namespace
 
 void check_local_source(const std::string& source, std::string_view what) {
@@ -65,13 +86,14 @@ void check_local_source(const std::string& source, std::string_view what) {
 void check_sender_options(const std::vector<std::string>& options, std::string_view what) {
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& word = options[i];
-    const auto equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-    const auto known = std::ranges::find(sender_options, std::string_view(word).substr(0, equals), &SenderOption::name);
-    if (known == sender_options.end() || (!known->has_value && equals != std::string::npos)) {
+    const std::string_view name = option_name(word);
+    const bool has_equals = name.size() < word.size();
+    const auto known = std::ranges::find(sender_options, name, &SenderOption::name);
+    if (known == sender_options.end() || (!known->has_value && has_equals)) {
       throw Error::usage(std::string(what) + " has " + quote(word) + ", which is not for layers; they take " +
                          sender_option_names());
     }
-    if (!known->has_value || equals != std::string::npos) {
+    if (!known->has_value || has_equals) {
       continue;
     }
     if (++i == options.size() || options[i].empty()) {
@@ -119,8 +141,24 @@ std::string sender_program() {
   return ::access(beside.c_str(), X_OK) == 0 ? beside : "framewire-send";
 }
 
-std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port) {
+Size drawn_size_for(Size surface) noexcept {
+  constexpr Size largest{3840, 2160};
+  if (surface.width == 0 || surface.height == 0) {
+    return {};
+  }
+  const double scale = std::min({1.0, double{largest.width} / surface.width, double{largest.height} / surface.height});
+  const auto scaled = [&](std::uint32_t side) {
+    return std::max(static_cast<std::uint32_t>(std::lround(side * scale)), 1U);
+  };
+  return {scaled(surface.width), scaled(surface.height)};
+}
+
+std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port,
+                                        Size drawn_size) {
   std::vector<std::string> words{program};
+  if (drawn_size.width > 0 && has_any_size(source.source) && !says_size(source.options)) {
+    words.insert(words.end(), {"--size", std::to_string(drawn_size.width) + "x" + std::to_string(drawn_size.height)});
+  }
   words.insert(words.end(), source.options.begin(), source.options.end());
   words.insert(words.end(), {"--to", "127.0.0.1:" + std::to_string(port), "--", source.source});
   return words;

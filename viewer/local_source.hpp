@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace framewire {
 
 struct SubscriberOptions;
@@ -48,7 +50,13 @@ ViewedSource source_of(const LocalSource& local, const SubscriberOptions& sessio
 /// framewire-send beside this program, or else in PATH.
 std::string sender_program();
 
-/// The command that sends `source` to a viewer that listens on `port`.
-std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port);
+/// In which size a scene or a pattern is made for a viewer with such a surface, if its options say no other: the whole
+/// surface, but at most what fits into 3840x2160. 0x0 if a side of `surface` is 0.
+Size drawn_size_for(Size surface) noexcept;
+
+/// The command that sends `source` to a viewer that listens on `port`. `drawn_size`: drawn_size_for() the viewer; 0x0:
+/// framewire-send chooses.
+std::vector<std::string> sender_command(const std::string& program, const LocalSource& source, std::uint16_t port,
+                                        Size drawn_size = {});
 
 }  // namespace framewire

@@ -9,6 +9,7 @@
 #include "transport/address.hpp"
 #include "viewer/keys.hpp"
 #include "viewer/offered_streams.hpp"
+#include "viewer/scene_checks.hpp"
 #include "viewer/scene_file.hpp"
 #include "viewer/ssh_options.hpp"
 
@@ -95,8 +96,9 @@ void describe_source(CLI::App& app, RawOptions& raw) {
                  "viewer");
   app.add_option("--layer", raw.layers,
                  "also show a source of this machine, as framewire send takes it, with a sender that the viewer runs; "
-                 "repeat it "
-                 "for more. They come after all HOSTs, in order, and lie over them (default: none)")
+                 "repeat it for more. They come after all HOSTs, in order, and lie over them. gl: and pattern have the "
+                 "size of the window at its start, 3840x2160 at most; other options of a layer need --scene (default: "
+                 "none)")
       ->type_name("FILE|gl:aurora|pattern|v4l2:/dev/video0")
       ->allow_extra_args(false);
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
@@ -124,7 +126,7 @@ void describe_source(CLI::App& app, RawOptions& raw) {
 void describe_scene(CLI::App& app, RawOptions& raw) {
   app.add_option("--layout", raw.layout,
                  "where several streams are shown: in cells, side by side, one for each eye, small ones in the first, "
-                 "or one over the other (default grid)")
+                 "one over the other, or merged by depth: of each pixel the nearest (default grid)")
       ->type_name(command_line_layouts("|", "|"));
   app.add_option("--blend", raw.blend, "with --layout overlay: how each stream is laid over the first (default over)")
       ->type_name(blend_names("|", "|"));
@@ -155,19 +157,6 @@ void describe_surface(CLI::App& app, RawOptions& raw) {
   app.add_option("--monitor", raw.monitor,
                  "monitor to open the window on; 1 is the primary one (default: the window system's choice)")
       ->type_name("N");
-}
-
-/// What goes back to the sender.
-void describe_input(CLI::App& app, RawOptions& raw) {
-  app.add_flag("--input", raw.input.wants_input,
-               "send keys, pointer, wheel and gamepads to the sender: a click into a picture captures them "
-               "(default: the keys and the mouse are the viewer's)");
-  app.add_option("--host-key", raw.input.host_key,
-                 "with --input: the key that releases what is captured, and captures it again (default right-ctrl)")
-      ->type_name(host_key_words());
-  app.add_flag("--pointer-lock", raw.input.locks_pointer,
-               "with --input: hide and hold the pointer while it is captured, and send how far it is moved; the host "
-               "key and L turn that on and off");
 }
 
 void describe_files(CLI::App& app, RawOptions& raw) {
@@ -213,7 +202,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ssh_options(app, raw.ssh);
   describe_scene(app, raw);
   describe_surface(app, raw);
-  describe_input(app, raw);
+  add_input_options(app, raw.input);
   describe_drawing(app, raw);
   describe_files(app, raw);
   raw.common.takes_gpu_memory = true;
@@ -221,6 +210,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
   add_run_options(app, raw.common);
+  app.get_option("--frames")
+      ->description(
+          "stop after N frames of each stream; with --layout depth, after N merged pictures (default: no limit)");
   app.footer(footer);
 }
 
@@ -461,6 +453,9 @@ ViewerOptions read(const RawOptions& raw) {
   read_surface(raw, options);
   options.input = read_input_options(raw.input, raw.is_headless);
   read_pacing(raw, options);
+  if (const std::string useless = useless_option(options.scene, options); !useless.empty()) {
+    throw Error::usage(useless + "; leave out one of them");
+  }
   const bool makes_picture = options.sources.size() > 1 || options.scene_file || !options.scene.gl_scenes.empty();
   options.output = parse_output_options(raw.output, makes_picture);
   options.screenshot_file = given(raw.screenshot);

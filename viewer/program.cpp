@@ -63,7 +63,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
       editor_(with_wall(options_.scene)),
-      local_layers_(clock_, log_, sender_program(), options_.ssh) {
+      local_layers_(clock_, log_, sender_program(), options_.ssh, drawn_size_for(surface_->size())) {
   const auto wake_main = [this] { surface_->wake(); };
   if (options_.output.is_of_picture) {
     recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
@@ -214,8 +214,8 @@ void Program::require_sender(const ViewedStream& stream) const {
     case SubscriberState::connected:
       if (stream.statistics().counts().frames_received == 0) {
         throw Error::lost_peer(about +
-                               "no frame came before --duration was over, although the sender is connected; "
-                               "check its source");
+                               "no frame came before --duration was over, although the sender is connected; check "
+                               "whether its source has frames, or is too slow to make one in that time");
       }
       break;
     case SubscriberState::finished:
@@ -318,9 +318,26 @@ void Program::say_live_line() {
     live.add(stream->statistics().take_line_rates(now_ns), counts, stream->counts());
     has_frames |= stream->facts().status.state == SubscriberState::connected && counts.frames_received > 0;
   }
+  live.silence = longest_silence(now_ns);
   if (has_frames) {
     log_.live(live_line(live));
   }
+}
+
+/// Of the stream whose frames stay away for the longest time; empty: of none.
+std::string Program::longest_silence(std::int64_t now_ns) const {
+  std::string longest;
+  std::int64_t since_ns = INT64_MAX;
+  for (const auto& stream : streams_) {
+    const std::optional<Silence> silence = stream->silence();
+    if (silence && silence->since_ns < since_ns && shown_.scene.layout != Layout::depth) {
+      const std::string text = describe(*silence, now_ns);
+      const std::string name = streams_.size() > 1 ? stream->facts().name_among_others() + ": " : "";
+      longest = text.empty() ? longest : name + text;
+      since_ns = text.empty() ? since_ns : silence->since_ns;
+    }
+  }
+  return longest;
 }
 
 ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> streams) const {
@@ -333,10 +350,11 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
                       .sets = renderer_->set_counts(),
                       .pictures = recorder_ ? std::optional(picture_counts_.counts()) : std::nullopt};
   for (const auto& stream : streams) {
+    const StreamFacts facts = stream->facts();
     report.streams.push_back({.statistics = stream->statistics(),
-                              .peer_text = stream->peer_text(),
+                              .peer_text = facts.name_among_others(),
                               .session_counts = stream->counts(),
-                              .status = stream->facts().status,
+                              .status = facts.status,
                               .clock_offset = stream->clock_offset(),
                               .pacing = stream->queue().pacing()});
   }

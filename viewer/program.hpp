@@ -65,6 +65,7 @@ class Program {
   void follow_scene_file();
   void follow_offers();
   bool show(const SceneOfSources& scene);
+  void warn_of_scene();
   void arrange(const SceneInputs& input);
   void move_camera(const SceneInputs& input);
   void show_arranged();
@@ -90,6 +91,7 @@ class Program {
   void require_sender(const ViewedStream& stream) const;
   void require_senders() const;
   void say_live_line();
+  [[nodiscard]] std::string longest_silence(std::int64_t now_ns) const;
   [[nodiscard]] ViewerReport report(std::span<const std::shared_ptr<ViewedStream>> streams) const;
   ExitStatus finish();
   [[nodiscard]] ExitStatus status_of_streams() const;

@@ -7,6 +7,7 @@
 #include "viewer/aside.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/program.hpp"
+#include "viewer/scene_checks.hpp"
 
 namespace framewire {
 
@@ -109,6 +110,7 @@ void Program::follow_offers() {
     if (now && show(*now)) {
       log_.info("the streams have changed, and with them what was arranged in the window");
     }
+    warn_of_scene();
   } catch (const std::exception& error) {
     log_.warning("other streams of a sender cannot be shown: " + std::string(error.what()));
   }
@@ -137,7 +139,23 @@ bool Program::show(const SceneOfSources& scene) {
     }
   }
   local_layers_.show(streams_, shown_.sources);
+  warn_of_scene();
   return was_arranged;
+}
+
+/// Each once. How many streams a sender stands for is known when it has answered.
+void Program::warn_of_scene() {
+  bool are_all_known = true;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    are_all_known &= options_.scene_file || !stands_for_all_streams(shown_.sources[i]) ||
+                     !streams_[i]->facts().status.stream_names.empty();
+  }
+  for (const std::string& text :
+       {useless_option(shown_.scene, options_), are_all_known ? stereo_mismatch(shown_.scene) : std::string()}) {
+    if (!text.empty() && said_warnings_.insert(text).second) {
+      log_.warning(text);
+    }
+  }
 }
 
 void Program::show_arranged() {

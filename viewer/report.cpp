@@ -161,6 +161,9 @@ std::string live_line(const LiveReport& report) {
   if (counts.frames_torn > 0) {
     line += fmt::format(" · TORN {}", counts.frames_torn);
   }
+  if (!report.silence.empty()) {
+    line += " · " + report.silence;
+  }
   return line;
 }
 

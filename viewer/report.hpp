@@ -46,6 +46,7 @@ struct LiveReport {
   RecentRates rates{};
   ViewerCounts counts{};
   SubscriberCounts session_counts{};
+  std::string silence{};  // "box:5290/orbit: no frame for 3 s"; empty: all bring what they should
   /// Another stream.
   void add(const RecentRates& other_rates, const ViewerCounts& other, const SubscriberCounts& other_session) noexcept;
 };

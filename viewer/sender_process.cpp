@@ -64,8 +64,8 @@ void SenderProcess::launch(const SenderStart& how) {
     ssh_.emplace(source_, ssh_options_, how.rendezvous);
     child_ = ssh_->start(error.writes.get());
   } else {
-    child_ = ChildProcess::start(sender_command(program_, source_, how.port), {.error = error.writes.get()}, true, {},
-                                 source_.folder);
+    child_ = ChildProcess::start(sender_command(program_, source_, how.port, how.drawn_size),
+                                 {.error = error.writes.get()}, true, {}, source_.folder);
   }
   output_ = std::move(error.reads);
 }

@@ -30,6 +30,7 @@ class RestartDelay {
 /// How a sender finds its viewer, and what its failure means.
 struct SenderStart {
   std::uint16_t port = 0;                    // of a sender on this machine
+  Size drawn_size{};                         // of the same: see sender_command()
   std::shared_ptr<Rendezvous> rendezvous{};  // with a sender on another host
   bool must_work = false;                    // on another host: if its source is not opened now, it is not tried again
 };

@@ -57,7 +57,8 @@ ComposedStream ShownStream::composed() noexcept {
           .statistics = &stream_->statistics(),
           .counts = stream_->counts(),
           .pacing = stream_->queue().pacing(),
-          .clock_uncertainty_ns = stream_->clock_offset().uncertainty_ns};
+          .clock_uncertainty_ns = stream_->clock_offset().uncertainty_ns,
+          .silence = stream_->silence()};
 }
 
 void ShownStream::set_misfit(const std::string& text) {

@@ -7,6 +7,7 @@
 #include "base/wait.hpp"
 #include "gl/frame_texture.hpp"
 #include "viewer/format_warnings.hpp"
+#include "viewer/offered_streams.hpp"
 
 namespace framewire {
 
@@ -50,6 +51,7 @@ ViewedStream::ViewedStream(const ViewerOptions& options, ViewedSource source, bo
     : options_(options),
       peer_text_(std::move(source.peer_text)),
       wanted_stream_(source.subscriber.stream),
+      is_named_by_sender_(stands_for_all_streams(source)),
       rendezvous_(source.rendezvous),
       drawer_(drawer),
       clock_(clock),
@@ -102,6 +104,7 @@ bool ViewedStream::take_frame() {
   if (!frame) {
     return false;
   }
+  heard_ns_ = clock_.now_ns();
   follow_epoch(*frame);
   if (!frame->is_complete()) {
     if (frame->block()->host() != nullptr) {
@@ -171,6 +174,12 @@ void ViewedStream::follow_status() {
   queue_.set_ring(now.ring_slots, period_ns(now));
   if (looks_different(before, now)) {
     say_status(before, now);
+  }
+  if (now.session_number != before.session_number || now.epochs_begun != before.epochs_begun) {
+    heard_ns_ = clock_.now_ns();
+  }
+  if (is_named_by_sender_ && !now.stream_names.empty()) {
+    newest_.stream = now.stream_names.front();
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     newest_.lost_message = now.message;  // later connection attempts overwrite now.message
@@ -302,6 +311,15 @@ void ViewedStream::end(ExitStatus status) {
     ending_ = status;
   }
   listeners_.on_end();
+}
+
+std::optional<Silence> ViewedStream::silence() const {
+  if (has_all_frames()) {
+    return std::nullopt;
+  }
+  const std::scoped_lock lock(mutex_);
+  return facts_.trouble.empty() ? silence_of(facts_.status, heard_ns_, options_.session.endpoint.pull_interval_ns)
+                                : std::nullopt;
 }
 
 bool ViewedStream::has_all_frames() const noexcept {

@@ -20,6 +20,7 @@
 #include "viewer/frame_queue.hpp"
 #include "viewer/options.hpp"
 #include "viewer/recorder.hpp"
+#include "viewer/silence.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/stream_facts.hpp"
 #include "viewer/wake_event.hpp"
@@ -104,6 +105,8 @@ class ViewedStream {
   [[nodiscard]] std::uint64_t facts_version() const noexcept { return facts_version_.load(); }
   [[nodiscard]] SubscriberCounts counts() const { return subscriber_.counts(); }
   [[nodiscard]] Subscriber::ClockOffset clock_offset() const noexcept { return subscriber_.clock_offset(); }
+  /// Whether frames stay away; nothing if none is due, as after the last one.
+  [[nodiscard]] std::optional<Silence> silence() const;
   /// Whether as many frames have come as --frames asked for.
   [[nodiscard]] bool has_all_frames() const noexcept;
   /// Set when no frame will come for another reason than the sender's bye: the exit status.
@@ -142,6 +145,7 @@ class ViewedStream {
   const ViewerOptions& options_;
   const std::string peer_text_;
   const std::string wanted_stream_;  // empty: the sender's first
+  const bool is_named_by_sender_;    // peer_text_ names the sender alone
   const std::shared_ptr<Rendezvous> rendezvous_;
   const Drawer drawer_;
   const Clock& clock_;
@@ -164,6 +168,7 @@ class ViewedStream {
   std::int64_t epoch_begun_ns_ = 0;        // when the newest epoch was announced
 
   std::atomic<std::uint64_t> facts_version_ = 1;
+  std::atomic<std::int64_t> heard_ns_ = 0;  // see Silence::since_ns
   std::mutex closing_;
   std::mutex confirming_;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;  // written under confirming_

@@ -19,8 +19,9 @@ def part_of(red: int, green: int, blue: int) -> str:
 
 class Demo(OnADisplay):
     def start_demo(self, *options) -> harness.Program:
-        demo = self.start(harness.REPOSITORY / "scripts" / "demo", *options,
-                          environment=self.with_display() | {"FRAMEWIRE_BIN": str(harness.BIN)})
+        with self.file("said.txt").open("wb") as said:
+            demo = self.start(harness.REPOSITORY / "scripts" / "demo", *options, stdout=said,
+                              environment=self.with_display() | {"FRAMEWIRE_BIN": str(harness.BIN)})
         self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible",
                                                            "--class", "framewire"), "the window")
         return demo
@@ -66,6 +67,7 @@ class Demo(OnADisplay):
         harness.wait_until(lambda: len(self.balls()) > 1.5 * far, "the scene from nearer")
         self.assertTrue(self.has_all_parts())
         self.end_by_ctrl_c(demo)
+        self.assertIn("in a window; drag to turn the scene", self.file("said.txt").read_text())
         self.assertRegex(demo.text, r"depth    [1-9][0-9]* sets shown")
         for number in re.findall(r"^frames   (\d+) received", demo.text, re.MULTILINE):
             self.assertGreater(int(number), 0)

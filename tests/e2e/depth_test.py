@@ -60,10 +60,10 @@ class DepthTest(harness.EndToEnd):
     def send_part(self, parts: str, *options, **more) -> harness.Program:
         return self.send_on(f"gl:balls.frag:{parts}", *DEPTH, "--size", SIZE, *options, **more)
 
-    def merge(self, *arguments, **options) -> harness.Program:
+    def merge(self, *arguments, layout=("--layout", "depth"), **options) -> harness.Program:
         """Starts a viewer that leaves its last picture in viewer.picture_file."""
         picture = self.file(f"picture-{len(self.programs)}.png")
-        viewer = self.view(*arguments, "--layout", "depth", "--size", SIZE, "--screenshot", picture, "--verbose",
+        viewer = self.view(*arguments, *layout, "--size", SIZE, "--screenshot", picture, "--verbose",
                            terminal=True, **options)
         viewer.picture_file = picture
         return viewer
@@ -145,6 +145,17 @@ class Depth(DepthTest):
                 frames = [stream["frames_shown"] for stream in self.read_stats(viewer.stats_file)["streams"]]
                 self.assertEqual(max(frames), shown, "the first sets may be of one sender")
                 self.assertGreater(min(frames), 5)
+
+    def test_what_a_scene_file_says_of_a_layer_means_nothing(self):
+        """Above all, a first layer that is hidden hides nothing."""
+        whole = self.whole()
+        senders = [self.send_part("1,3"), self.send_part("2")]
+        keys = ("hidden = true\ncrop = [0, 0, 16, 9]", "opacity = 0\nfit = 'fill'")
+        self.file("scene.toml").write_text("layout = 'depth'\n" + "".join(
+            f"[[layer]]\nsource = '{sender.address}'\n{key}\n" for sender, key in zip(senders, keys)))
+        viewer = self.merge("--scene", "scene.toml", layout=())
+        self.wait_whole(viewer, *senders)
+        self.assert_same(self.picture_of(viewer), whole)
 
     def test_at_the_same_depth_the_earlier_source_wins(self):
         for name, colour in (("red", "1, 0, 0"), ("green", "0, 1, 0"), ("blue", "0, 0, 1")):

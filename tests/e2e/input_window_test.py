@@ -14,10 +14,10 @@ SHIFT = 2  # the modifier's bit
 class InputWindow(OnADisplay):
     """Frames of 320x180 in a window of 640x360 at the corner: two pixels of the window are one of the frame."""
 
-    def start_sender(self, *options) -> harness.Program:
+    def start_sender(self, *options, source="pattern") -> harness.Program:
         path = self.file(f"events-{len(self.programs)}.jsonl")
         with path.open("wb") as events:
-            sender = self.send_on("pattern", "--size", "320x180", "--fps", "20", "--events", "-", *options,
+            sender = self.send_on(source, "--size", "320x180", "--fps", "20", "--events", "-", *options,
                                   stdout=events)
         sender.events_file = path
         return sender
@@ -131,6 +131,28 @@ class InputWindow(OnADisplay):
         self.assertEqual(stats["input_events_lost"], 0)
         self.assertIn(f"input    {stats['input_events_sent']} events sent, 0 lost", viewer.text)
         self.assertTrue(all(event["usage"] != 0xE4 for event in self.events(sender) if event["type"] == "key"))
+
+    def test_merged_by_depth_the_mouse_counts_as_the_picture_is_drawn(self):
+        """What a scene's file says of a layer does not count there."""
+        depth = ("--pix-fmt", "rgba+grayf32le")
+        other, sender = (self.start_sender(*depth, source=f"gl:helix:{part}") for part in (1, 2))
+        self.file("scene.toml").write_text(
+            f"layout = 'depth'\n[[layer]]\nsource = '{other.address}'\n"
+            f"[[layer]]\nsource = '{sender.address}'\ncrop = [0, 0, 160, 90]\nhidden = true\n")
+        viewer = self.open_window("--scene", self.file("scene.toml"), "--size", "640x360", "--input", "--verbose")
+        for each in (other, sender):
+            viewer.wait_line(f"^{each.address}: the stream's pictures")
+        shown = len(viewer.lines)
+        viewer.wait_line("shown [1-9]", after=shown + 2)
+        count = self.capture(sender)
+        self.assertEqual([(event["width"], event["height"]) for event in self.events(sender) if event["type"] == "size"],
+                         [(640, 360)])
+        self.assertEqual({(event["x"], event["y"]) for event in self.events(sender) if event["type"] == "button"},
+                         {(160, 90)})
+        self.press("Control_R")
+        self.wait_event(sender, "focus", count, focused=False)
+        self.quit(viewer)
+        self.assertEqual(self.events(other), [])
 
     def test_the_mouse_counts_in_pixels_of_the_frame(self):
         sender, viewer = self.start_both("--host-key", "f12")

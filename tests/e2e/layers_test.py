@@ -67,7 +67,8 @@ class Layers(harness.EndToEnd):
         for name, x in (("red", 1 / 6), ("blue", 3 / 6), ("white", 5 / 6)):
             self.assert_colour(picture, x, 0.5, COLOURS[name])
         self.assertEqual([stream["source"] for stream in self.every_stream(viewer)],
-                         [sender.address, f"{sender.address}/blue", f"{sender.address}/white"])
+                         [f"{sender.address}/{name}" for name in ("red", "blue", "white")])
+        viewer.wait_line(f"^{sender.address}/red$")  # in the summary
 
     def test_streams_that_nobody_named_come_and_go_with_their_sender(self):
         port = harness.free_port()
@@ -200,6 +201,36 @@ class Layers(harness.EndToEnd):
         self.ends(sender)
         kept = [session for session in self.stats(sender)["sessions"] if session.get("stream", "red") == "red"]
         self.assertTrue(all(session["said_bye"] for session in kept), kept)
+
+    def test_a_stereo_layout_says_once_that_it_is_for_two_streams(self):
+        for names, wanted in ((("red",), "stereo-side is for two streams, .* there is one"),
+                              (("red", "blue"), None),
+                              (("red", "blue", "white"), "stereo-side shows two streams, .* there are 3")):
+            with self.subTest(names):
+                sender = self.send_colours(*names)
+                viewer = self.view_until_shown(sender.address, "--layout", "stereo-side", streams=len(names))
+                self.picture_of(viewer)
+                if wanted:
+                    self.one_message(viewer, f"warning: the layout {wanted}")
+                else:
+                    self.assertEqual(viewer.complaints(), [])
+
+    def test_a_scene_file_that_comes_to_contradict_an_option(self):
+        scene = self.file("scene.toml")
+        sender = self.send_colours("red")
+        layer = f'[[layer]]\nsource = "{sender.address}/red"\n'
+        scene.write_text("layout = 'depth'\n" + layer)
+        viewer = self.view("--scene", scene, "--sync")
+        self.ends(viewer, harness.USAGE)
+        self.one_message(viewer, "the layout depth .* --sync means nothing; leave out one of them")
+        scene.write_text(layer)
+        viewer = self.view_until_shown("--scene", scene, "--paced", streams=1)
+        for layout in ("depth", "grid", "depth"):
+            seen = len(viewer.lines)
+            scene.write_text(f"layout = '{layout}'\n" + layer)
+            viewer.wait_line("the scene in .* has changed", after=seen)
+        self.picture_of(viewer)
+        self.assertEqual(sum("--paced means nothing" in line for line in viewer.complaints()), 1, viewer.text)
 
     def test_a_mistake_in_a_scene_file_at_the_start(self):
         scene = self.file("scene.toml")

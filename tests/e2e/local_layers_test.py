@@ -1,4 +1,5 @@
 """framewire view --layer: sources of this machine beside remote streams, each sent by a program of the viewer's own."""
+import contextlib
 import os
 import pathlib
 import re
@@ -42,6 +43,15 @@ def senders_of(viewer: harness.Program) -> dict[str, int]:
             continue
         if words[0].endswith(b"framewire-send") and b"--to" in words:
             found[words[-2].decode()] = pid
+    return found
+
+
+def open_files(pid: int) -> dict[int, str]:
+    """What its descriptors lead to. One that is closed meanwhile is none."""
+    found = {}
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found[int(number)] = os.readlink(f"/proc/{pid}/fd/{number}")
     return found
 
 
@@ -126,16 +136,46 @@ class LocalLayers(harness.EndToEnd):
         self.scene("local = 'red.png'\noptions = ['--delivery', 'every']")
         self.ends(self.view("--scene", "scene.toml"))
 
+    def test_scenes_and_patterns_are_as_large_as_the_viewer(self):
+        """Else three of them are too much for a machine without a GPU. An option says another size."""
+        self.scene("local = 'pattern'\noptions = ['--fps', '20']", "local = 'gl:orbit'\noptions = ['--fps=20']",
+                   "local = 'gl:aurora'\noptions = ['--fps', '20', '--size', '64x36']")
+        viewer = self.view_layers("--scene", "scene.toml", "--size", "322x181", "--frames", "5")
+        self.ends(viewer)
+        formats = [stream["format"].split()[0] for stream in self.read_stats(viewer.stats_file)["streams"]]
+        self.assertEqual(formats, ["322x181", "322x181", "64x36"])
+        viewer = self.view_layers("--layer", "gl:aurora", "--layer", "gl:orbit", "--layer", "pattern", "--layout", "pip",
+                                  "--size", "160x90", "--duration", "6")
+        self.ends(viewer)
+        for stream in self.read_stats(viewer.stats_file)["streams"]:
+            self.assertEqual(stream["format"].split()[0], "160x90", stream)
+            self.assertGreater(stream["frames_shown"], 0, stream)
+
+    def test_one_that_is_stopped_is_marked(self):
+        """Its session over shared memory goes on."""
+        self.scene("local = 'pattern'\noptions = ['--fps=20']", "local = 'gl:orbit'\noptions = ['--fps=20']")
+        viewer = self.view_layers("--scene", "scene.toml", terminal=True)
+        self.wait_pictures(viewer, "pattern", "gl:orbit")
+        stopped = self.wait_senders(viewer, "pattern", "gl:orbit")["pattern"]
+        os.kill(stopped, signal.SIGSTOP)
+        viewer.wait_line(r"fps .* shown \d+ .* · pattern: no frame for [3-9] s$")
+        self.assertNotIn("gl:orbit: no frame", viewer.text)
+        os.kill(stopped, signal.SIGCONT)
+        viewer.wait_line(r"fps .* skipped \d+$", after=len(viewer.lines))
+        self.assertEqual(viewer.complaints(), [])
+        self.assertEqual(viewer.text.count("pattern: transport="), 1, "its session has gone on")
+        self.interrupt_and_expect(viewer)
+
     def test_it_inherits_no_descriptors(self):
         viewer = self.view_layers("--layer", "gl:orbit", "--layer", "pattern")
         self.wait_pictures(viewer, "gl:orbit", "pattern")
-        ours = {os.readlink(f"/proc/{viewer.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{viewer.pid}/fd")}
+        ours = set(open_files(viewer.pid).values())
         for pid in self.wait_senders(viewer, "gl:orbit", "pattern").values():
             self.assertEqual(os.readlink(f"/proc/{pid}/fd/0"), "/dev/null")
             self.assertEqual(os.readlink(f"/proc/{pid}/fd/1"), "/dev/null")
             log = os.readlink(f"/proc/{pid}/fd/2")
             self.assertIn(log, ours)
-            others = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd") if int(fd) > 2}
+            others = {file for number, file in open_files(pid).items() if number > 2}
             shared = {name for name in others & ours if re.match(r"(pipe|socket):", name)}
             self.assertEqual(shared, set())
             self.assertNotEqual(os.getpgid(pid), viewer.pid)

@@ -39,9 +39,6 @@ class Refreshes:
                                                self._window, complete_notify_mask)
         self._seen: list[tuple[int, int]] = []
 
-    def close(self):
-        self._xcb.xcb_disconnect(self._connection)
-
     def observe(self):
         """Waits for the next refresh, and notes when it was and its number."""
         last = self._seen[-1][1] if self._seen else 0

@@ -125,6 +125,24 @@ class Pacing(OnADisplay):
         viewer.interrupt()
         self.shown(viewer)
 
+    def test_frames_of_a_sender_that_follows_a_cadence_wait_less(self):
+        """At 9.9 frames a second for 10 refreshes, frames that nobody asks for in time wait for anything from nothing
+        to a tenth of a second. That is long beside what other work on this machine delays."""
+        viewers = []
+        for options in (("--cadence",), ()):
+            sender = self.send_on("pattern", "--size", "64x36", "--fps", "9.9")
+            file = self.file(f"times-{len(viewers)}.csv")
+            viewers.append((self.view(sender.address, "--refresh", "10", "--frames", "200", "--frame-times", file,
+                                      *options), file))
+        waits_ms = []
+        for viewer, file in viewers:
+            self.shown(viewer)
+            # By then it has asked twice: for the period, and for a shift.
+            settled = [frame for frame in self.times(file) if frame["received_ns"] and frame["sequence"] >= 120]
+            self.assertGreater(len(settled), 40)
+            waits_ms.append(statistics.median(frame["shown_ns"] - frame["received_ns"] for frame in settled) / 1e6)
+        self.assertLess(waits_ms[0], 0.6 * waits_ms[1], waits_ms)
+
     def latency_around_a_stall_ms(self, victim_name, *options) -> tuple[float, float]:
         """The median latency before one end was stopped for half a second, and from a second after that on."""
         sender = self.send_on(*PATTERN)

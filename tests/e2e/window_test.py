@@ -128,6 +128,28 @@ class Window(OnADisplay):
         harness.wait_until(self.has_bars, "the bars on the screen again")
         self.end(sender, viewer)
 
+    def test_a_line_says_that_a_stopped_sender_brings_nothing(self):
+        """Over shared memory it is not lost, and nothing else has the picture drawn."""
+        sender, viewer = self.start_bars()
+
+        def rows(begin: int, end: int) -> bytes:
+            """Of the window, without the right half, in whose corner there is nothing."""
+            screen = self.screen()
+            return b"".join(screen.pixels[3 * SCREEN[0] * y:3 * (SCREEN[0] * y + 320)] for y in range(begin, end))
+
+        sender.pause()
+        upper = harness.wait_until(lambda: now if (now := rows(0, 300)) == rows(0, 300) else b"", "a picture that stays")
+        corners = {rows(330, 358)}
+        harness.wait_until(lambda: corners.add(rows(330, 358)) or len(corners) > 2, "seconds that are counted")
+        self.assertEqual(rows(0, 300), upper, "the picture itself is as it was")
+        viewer.wait_line(r" · no frame for \d+ s$")
+        sender.go_on()
+        viewer.wait_line(r"skipped \d+$", after=len(viewer.lines))
+        harness.wait_until(lambda: rows(0, 300) != upper, "the picture to go on")
+        self.press("q")
+        self.ends(viewer)
+        self.assertEqual(viewer.complaints(), [])
+
     def test_closing_the_window_ends_it(self):
         sender, viewer = self.start_bars()
         self.close_as_a_window_manager_does()

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "gl/colour_conversion.hpp"
+#include "gl/gl.hpp"
+#include "gl/offscreen_target.hpp"
 #include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
 #include "viewer/redraw_schedule.hpp"
@@ -27,7 +30,7 @@ class CompositionTest : public testing::Test {
   }
 
   [[nodiscard]] Composition::Streams streams() {
-    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_}};
+    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_, .silence = silence_}};
     return streams_;
   }
 
@@ -58,6 +61,7 @@ class CompositionTest : public testing::Test {
   std::vector<ComposedStream> streams_;
   FrameMaker frames_;
   StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
+  std::optional<Silence> silence_;
   std::int64_t now_ns_ = ns_per_s;
 };
 
@@ -81,6 +85,27 @@ TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
   EXPECT_EQ(edge(picture), 255);
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(streams()), RedrawSchedule::never_ns);
+}
+
+TEST_F(CompositionTest, SaysInALineThatFramesStayAway) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  silence_ = Silence{.since_ns = now_ns_ - 4 * ns_per_s, .said_from_ns = now_ns_ + 1};
+  EXPECT_EQ(colours(draw()), 1U) << "it is not time yet";
+  EXPECT_EQ(composition_.step_ns(streams()), RedrawSchedule::never_ns);
+  now_ns_ += ns_per_s;
+  const Image five_seconds = draw();
+  EXPECT_GT(colours(five_seconds), 10U);
+  EXPECT_EQ(edge(five_seconds), 255) << "the picture is not dimmed";
+  EXPECT_LE(composition_.step_ns(streams()), ns_per_s) << "the seconds are counted";
+  now_ns_ += ns_per_s;
+  EXPECT_NE(draw().pixels, five_seconds.pixels);
+  facts_.status.state = SubscriberState::lost;
+  const Image lost = draw();
+  silence_.reset();
+  EXPECT_EQ(lost.pixels, draw().pixels) << "that is said instead";
+  facts_.status.state = SubscriberState::connected;
+  EXPECT_EQ(colours(draw()), 1U);
 }
 
 TEST_F(CompositionTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
@@ -217,11 +242,55 @@ TEST_F(SeveralStreams, SurviveBoxesOfEverySize) {
 TEST_F(SeveralStreams, WithoutAPlaceAreNotDrawn) {
   show(Layout::stereo_side, 3);
   draw_all();
+  EXPECT_TRUE(composition_.shows(1));
+  EXPECT_FALSE(composition_.shows(2)) << "there is no third eye";
   scene_.layers[0].is_hidden = scene_.layers[1].is_hidden = scene_.layers[2].is_hidden = true;
   composition_.show(scene_);
   const Image picture = draw_all();
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(streams_), RedrawSchedule::never_ns) << "nothing moves";
+  EXPECT_FALSE(composition_.shows(0));
+}
+
+/// As the merged picture is drawn: the layers' keys mean nothing there.
+TEST_F(SeveralStreams, MergedByDepthAreWhereThePictureIs) {
+  show_a_white_frame();
+  show(Layout::depth, 2);
+  const auto place_with = [&](const SceneLayer& first) {
+    scene_.layers[0] = first;
+    composition_.show(scene_);
+    draw_all(&layer_);
+    return composition_.place_of(streams_[0], 0);
+  };
+  const PicturePlace whole{{0, 0, 640, 360}, {0, 0, 640, 360}};
+  ASSERT_EQ(layer_.frame_size(), (Size{64, 36}));
+  EXPECT_EQ(place_with({}), whole);
+  EXPECT_EQ(place_with({.crop = Box{0, 0, 32, 9}, .fit = Fit::cover}), whole);
+  EXPECT_EQ(place_with({.opacity = 0}), whole);
+  EXPECT_EQ(place_with({.is_hidden = true}), whole);
+  streams_[0].defect = "its frames have no depth";
+  EXPECT_EQ(composition_.place_of(streams_[0], 0), PicturePlace{}) << "it is not in the picture";
+}
+
+TEST_F(SeveralStreams, MergedByDepthAreDrawnAlthoughTheFirstIsHidden) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 100)), Layer::Upload::done);
+  layer_.forget_memory();
+  show(Layout::depth, 2);
+  scene_.layers[0].is_hidden = true;
+  composition_.show(scene_);
+  draw_all(&layer_);
+  OffscreenTarget white({64, 36});
+  white.bind();
+  glClearColor(1, 1, 1, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  const PaintedFrame merged{.textures = {white.texture()},
+                            .texture_count = 1,
+                            .size = white.size(),
+                            .conversion = colour_conversion(PixelFormat::rgba, {}, 36)};
+  surface_.begin();
+  composition_.draw({.size = surface_.size(), .merged = &merged, .painters = &painters_}, streams_, now_ns_);
+  surface_.present();
+  EXPECT_EQ(edge(surface_.capture({})), 255);
 }
 
 TEST_F(SeveralStreams, OneThatIsAbsentHidesNoneThatItWouldLieOver) {

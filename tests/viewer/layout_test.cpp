@@ -168,6 +168,15 @@ TEST(Layout, OverlayPutsAllIntoOnePlace) {
   EXPECT_EQ(boxes_of(Layout::overlay, 3, {640, 360}), (std::vector<PictureRectangle>{whole, whole, whole}));
 }
 
+TEST(Layout, DepthHasTheWholeCanvasForAllAndHidesNone) {
+  Scene scene = scene_of(Layout::depth, 3);
+  scene.canvas = Size{160, 90};
+  scene.layers[0].is_hidden = true;
+  scene.layers[2].is_hidden = true;
+  const PictureRectangle whole{0, 60, 640, 360};
+  EXPECT_EQ(lay_out(scene, {640, 480}), (std::vector<PictureRectangle>{whole, whole, whole}));
+}
+
 TEST(Layout, FreeTakesTheBoxesOfTheLayers) {
   Scene scene = scene_of(Layout::free, 3);
   scene.layers[0].box = Box{10, 20, 30, 40};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,27 @@ std::string refusal_of_options(const Words& options) {
 TEST(LocalSource, IsSentToThePortWhereTheViewerListens) {
   EXPECT_EQ(sender_command("/bin/send", {.source = "-film.mkv", .options = {"--fps", "30"}}, 4711),
             (Words{"/bin/send", "--fps", "30", "--to", "127.0.0.1:4711", "--", "-film.mkv"}));
+}
+
+TEST(LocalSource, IsDrawnAsLargeAsTheViewerUnlessItSaysAnother) {
+  const auto size_of = [](const std::string& source, const Words& options) {
+    const Words words = sender_command("send", {.source = source, .options = options}, 1, {640, 360});
+    return std::ranges::search(words, Words{"--size", "640x360"}).empty() ? "" : "640x360";
+  };
+  for (const char* source : {"gl:", "gl:aurora", "gl:my.frag:1", "pattern", "pattern:stamped"}) {
+    EXPECT_EQ(size_of(source, {}), std::string("640x360")) << source;
+    EXPECT_EQ(size_of(source, {"--fps", "30", "--start", "--size"}), std::string("640x360")) << source;
+    EXPECT_EQ(size_of(source, {"--fps", "30", "--size", "64x36"}), std::string()) << source;
+    EXPECT_EQ(size_of(source, {"--size=64x36"}), std::string()) << source;
+  }
+  for (const char* source : {"film.mkv", "pattern.png", "v4l2:/dev/video0", "lavfi:testsrc2"}) {
+    EXPECT_EQ(size_of(source, {}), std::string()) << "it has a size of its own";
+  }
+  EXPECT_EQ(drawn_size_for({641, 359}), (Size{641, 359}));
+  EXPECT_EQ(drawn_size_for({7680, 2160}), (Size{3840, 1080}));
+  EXPECT_EQ(drawn_size_for({2160, 3840}), (Size{1215, 2160}));
+  EXPECT_EQ(drawn_size_for({32768, 1}), (Size{3840, 1}));
+  EXPECT_EQ(drawn_size_for({0, 360}), Size{}) << "there is no surface yet";
 }
 
 TEST(LocalSource, TakesOptionsAboutTheSource) {

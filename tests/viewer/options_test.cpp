@@ -176,6 +176,8 @@ TEST(Options, DrawScenesThemselvesThatAreMergedByDepth) {
   EXPECT_TRUE(parse({"a", "--layer", "gl:helix"}).scene.gl_scenes.empty());
   expect_refusal({"--layout", "depth", "--layer", "gl:helix"}, {"--layout depth", "HOST"});
   expect_refusal({"--layout", "depth", "a", "--blend", "add"}, {"--blend", "overlay"});
+  expect_refusal({"--layout", "depth", "a", "--paced"}, {"layout depth", "--paced", "leave out one"});
+  expect_refusal({"--layout", "depth", "a", "--sync"}, {"layout depth", "--sync", "leave out one"});
 }
 
 TEST(Options, StartSendersBySsh) {

@@ -160,6 +160,7 @@ TEST_F(ReportTest, LiveLineNamesTroubleOnlyWhenThereIsSome) {
       live_line({.rates = rates, .counts = {.frames_torn = 1}, .session_counts = {.frames_lost = 2}});
   EXPECT_NE(trouble.find("lost 2"), std::string::npos);
   EXPECT_NE(trouble.find("TORN 1"), std::string::npos);
+  EXPECT_TRUE(live_line({.rates = rates, .silence = "no frame for 3 s"}).ends_with(" · skipped 0 · no frame for 3 s"));
 }
 
 TEST(FormatMs, KeepsAboutTwoDigits) {

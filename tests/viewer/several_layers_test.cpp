@@ -92,11 +92,12 @@ class SeveralLayers : public testing::Test {
   }
 
   /// Returns what --stats says of the streams.
-  nlohmann::json view(std::unique_ptr<Surface> surface) {
+  nlohmann::json view(std::unique_ptr<Surface> surface, const std::string& of_cut = "") {
     const std::string scene = folder_.file("scene.toml"), stats = folder_.file("stats.json");
     const std::string sender = "127.0.0.1:" + std::to_string(service_->port());
     std::ofstream(scene) << "layout = 'free'\n[[layer]]\nsource = '" << sender << "/whole'\n[[layer]]\nsource = '"
-                         << sender << "/cut'\nat = [24, 13]\nsize = [16, 9]\ncrop = [16, 9, 32, 18]\n";
+                         << sender << "/cut'\nat = [24, 13]\nsize = [16, 9]\ncrop = [16, 9, 32, 18]\n"
+                         << of_cut;
     const std::vector<const char*> words = {"framewire-view", "--scene", scene.c_str(), "--quality", "good",
                                             "--headless",     "--stats", stats.c_str(), "--frames",  "5"};
     const auto options = parse_options(static_cast<int>(words.size()), words.data());
@@ -127,6 +128,16 @@ TEST_F(SeveralLayers, OneThatCannotBeDrawnWellLeavesTheOthersAlone) {
   EXPECT_EQ(streams[0]["frames_shown"], 5) << streams;
   EXPECT_EQ(streams[1]["frames_received"], 5) << streams;
   EXPECT_EQ(streams[1]["frames_shown"], 0) << streams;
+}
+
+TEST_F(SeveralLayers, WhatNobodySeesDoesNotCountAsShown) {
+  for (const char* unseen : {"hidden = true\n", "opacity = 0\n"}) {
+    const auto streams = view(std::make_unique<UnreliableSurface>(), unseen);
+    EXPECT_EQ(streams[0]["frames_shown"], 5) << streams;
+    EXPECT_EQ(streams[1]["frames_received"], 5) << streams;
+    EXPECT_EQ(streams[1]["frames_shown"], 0) << streams;
+    EXPECT_EQ(streams[1]["frames_superseded"], 5) << streams;
+  }
 }
 
 TEST_F(SeveralLayers, AWindowThatIsMinimisedWhileAPictureBeginsIsNoFault) {
