@@ -89,6 +89,7 @@ fw_result Slot::publish(const fw_frame_info& info) {
 SourceStream::SourceStream(StreamOptions options)
     : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
+  stream_.inbox().set_message_refusal("this source takes no messages: its program does not ask for any");
 }
 
 std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept_slots) {

@@ -146,6 +146,33 @@ TEST_F(LibraryEvents, WhatIsNoMessageIsNamed) {
   EXPECT_EQ(fw_stream_send(sending_.stream, large.c_str()), FW_ERROR_ARGUMENT);
 }
 
+/// The first next_event call opens both, also for a viewer that was refused before.
+TEST(LibraryEventsAlone, ARefusalEndsWhenTheStreamAsks) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  fw_result result = FW_OK;
+  while ((result = fw_receiver_send(receiving.receiver, R"({"n": 1})")) == FW_OK &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(result, FW_ERROR_REFUSED);
+  EXPECT_TRUE(says("takes no messages: its program does not ask for any"));
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_GE(counts.messages_dropped, 1U);
+  fw_event event{};
+  EXPECT_EQ(fw_stream_next_event(sending.stream, &event, sizeof event), FW_NOTHING);
+  while ((result = fw_receiver_send(receiving.receiver, R"({"n": 2})")) == FW_ERROR_REFUSED &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(result, FW_OK) << fw_message();
+  EXPECT_STREQ(next_event(sending).text, R"({"n":2})");
+}
+
 TEST(LibraryEventsAlone, NobodyHears) {
   SendingProgram sending;
   EXPECT_EQ(fw_stream_send(sending.stream, "{}"), FW_NOBODY);

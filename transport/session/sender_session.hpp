@@ -66,6 +66,7 @@ class SenderSession {
   void forget_viewer() noexcept;
   void take_input(const InputBatch& batch);
   void tell_input_refusal(std::string refusal);
+  void tell_message_refusal(std::string refusal);
   void send_program_messages();
   void announce_epoch();
   void announce_renders();
@@ -95,7 +96,7 @@ class SenderSession {
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
   std::string input_refusal_;                   // that the viewer was told
-  bool has_refused_message_ = false;
+  std::string message_refusal_;                 // the same
   SessionReport report_;
 };
 
