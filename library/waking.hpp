@@ -19,7 +19,7 @@ namespace framewire {
 
 /// Readable while one of `descriptors` is. These stay open as long as it lives.
 inline FileDescriptor any_of(std::initializer_list<int> descriptors) {
-  FileDescriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  auto poller = FileDescriptor::from([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!poller.valid()) {
     throw Error::from_errno("create an epoll descriptor", errno);
   }

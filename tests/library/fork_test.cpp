@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "tests/library/programs.hpp"
 
@@ -166,6 +168,36 @@ TEST(LibraryFork, TheChildKeepsNoDescriptor) {
             }),
             0);
   fw_frame_unref(frame);
+}
+
+/// Whenever the fork happens: while a thread of the program opens and closes connections, and the library's do.
+TEST(LibraryFork, AChildThatIsForkedMeanwhileKeepsNoDescriptor) {
+  const std::set<std::string> before = open_descriptors();
+  SendingProgram sending;
+  std::atomic<bool> is_over = false;
+  std::thread connecting([&] {
+    while (!is_over) {
+      const ReceivingProgram receiving(sending);
+      fw_frame* frame = nullptr;
+      fw_receiver_acquire(receiving.receiver, 2'000'000, &frame);
+    }
+  });
+  int children_with_some = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < until) {
+    children_with_some += in_child([&] {
+      const std::set<std::string> open = open_descriptors();
+      const auto is_of_library = [&](const std::string& one) {
+        const bool is_of_its_kinds = one.find("socket") != std::string::npos ||
+                                     one.find("memfd") != std::string::npos || one.find("event") != std::string::npos;
+        return is_of_its_kinds && !before.contains(one);
+      };
+      return std::ranges::any_of(open, is_of_library) ? 1 : 0;
+    });
+  }
+  is_over = true;
+  connecting.join();
+  EXPECT_EQ(children_with_some, 0);
 }
 
 TEST(LibraryFork, TheChildMayBeginAnew) {

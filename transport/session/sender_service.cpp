@@ -1,6 +1,5 @@
 #include "transport/session/sender_service.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -322,7 +321,7 @@ void SenderService::dial_once() {
                                context_.parameters.type_of_service);
   {
     const std::scoped_lock lock(mutex_);
-    handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
+    handshake_fd_ = duplicate(dialled.fd.get());
     if (stopping_) {
       return;
     }

@@ -1,6 +1,5 @@
 #include "transport/session/subscriber_implementation.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -236,7 +235,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authent
 /// Sets the connection that close() shuts down; -1: none. Returns false when close() has already begun.
 bool Subscriber::Implementation::set_handshake_fd(int fd) noexcept {
   const std::scoped_lock lock(mutex_);
-  handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  handshake_fd_ = fd < 0 ? FileDescriptor() : duplicate(fd);
   return !stopping_;
 }
 
