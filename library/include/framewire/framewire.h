@@ -44,9 +44,14 @@
  * threads, named "fw-...", begin with the first sender or receiver that starts, block all signals, and call nothing of
  * the program's but its log function.
  *
+ * SIGNALS. A signal handler must not call any function here, also no wake function: it would wait for a lock that the
+ * interrupted thread may hold. Let it set a flag, and give waits a timeout; or let it write to a pipe, and a thread
+ * that reads the pipe call the wake function; or block the signal, and read it from a signalfd(2) beside the
+ * descriptors. A signal that the program handles does not end a wait.
+ *
  * TIME. Points in time are nanoseconds of CLOCK_MONOTONIC of this machine, unless it is said otherwise. A timeout is in
- * nanoseconds: 0 does not wait, and less than 0 (FW_FOR_EVER) waits without an end. A signal that the program handles
- * does not end a wait: another thread can, by fw_stream_wake() or fw_receiver_wake().
+ * nanoseconds: 0 does not wait, and less than 0 (FW_FOR_EVER) waits without an end. Another thread ends a wait by
+ * fw_stream_wake() or fw_receiver_wake().
  *
  * SIZES. Structures begin with struct_size, or are given with their size, and grow at their end in later versions: the
  * library writes no more than the caller has room for.
@@ -292,7 +297,8 @@ enum {
  * FW_ERROR_ALL_HELD: this program holds every slot, so that it would wait for itself. */
 FW_API fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot);
 
-/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. */
+/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. Not for signal
+ * handlers: see SIGNALS. */
 FW_API fw_result fw_stream_wake(fw_stream* stream);
 
 /* Counts a frame that the program had and did not send. */
@@ -369,7 +375,7 @@ FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, 
 /* The port that it listens on, from fw_receiver_create() on; 0 if it dials. */
 FW_API fw_result fw_receiver_port(fw_receiver* receiver, uint16_t* port);
 
-/* As fw_stream_wake(). */
+/* As fw_stream_wake(), for fw_receiver_acquire(). */
 FW_API fw_result fw_receiver_wake(fw_receiver* receiver);
 
 /* As fw_stream_descriptor(), for fw_receiver_acquire() and fw_receiver_next_event(). But it is readable before the
