@@ -46,6 +46,8 @@ fw_view Slot::view() const {
   view.epoch = epoch_;
   view.begun_ns = begun_ns_;
   if (state == State::published) {
+    view.sequence = kept_->sequence();
+    view.completed_ns = kept_->completed_ns();
     view.tag = info_.tag;
     view.pts_ns = info_.pts_ns;
     view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : begun_ns_;

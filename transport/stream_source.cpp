@@ -233,6 +233,8 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   frame.pool_slot = pool_slot;
   frame.file = info.file;
   frame.header.times.completed_ns = monotonic_ns();
+  slot.sequence_ = frame.header.sequence;
+  slot.completed_ns_ = frame.header.times.completed_ns;
   frame_completed(frame.header.times.completed_ns);
   for (SubscriberQueue* queue : queues_) {
     if (queue->reads_host_copy ? !work.is_in_host_memory : !work.is_in_block) {

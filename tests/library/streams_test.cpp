@@ -56,6 +56,27 @@ TEST(LibraryStreams, APublishedSlotIsKeptAsItWas) {
   fw_slot_unref(kept);
 }
 
+TEST(LibraryStreams, APublishedSlotSaysWhatItsReceiversAreTold) {
+  SendingProgram sending(every, 1);
+  ReceivingProgram receiving(sending);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    fw_slot* const kept = claim(sending, 0);
+    const fw_frame_info info{sizeof info, 5, 7, 0, 0};
+    ASSERT_EQ(fw_slot_publish(kept, &info), FW_OK);
+    fw_view sent{};
+    ASSERT_EQ(fw_slot_view(kept, &sent, sizeof sent), FW_OK);
+    fw_slot_unref(kept);
+    fw_frame* const frame = receiving.acquire();
+    const fw_view received = view_of(frame);
+    EXPECT_EQ(sent.sequence, i);
+    EXPECT_EQ(sent.sequence, received.sequence);
+    EXPECT_EQ(sent.begun_ns, received.begun_ns);
+    EXPECT_GE(sent.completed_ns, sent.begun_ns);
+    EXPECT_EQ(sent.completed_ns, received.completed_ns);
+    fw_frame_unref(frame);
+  }
+}
+
 TEST(LibraryStreams, NobodyWatches) {
   SendingProgram sending;
   fw_slot* slot = nullptr;
