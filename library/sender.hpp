@@ -82,6 +82,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
     return slots_held_[epoch % slots_held_.size()];
   }
   void refuse_to_wait_for_itself();
+  void refuse_to_wait_for_start() const;
   void throw_if_refused() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
   bool take_message(fw_event& event);
@@ -94,6 +95,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::array<std::atomic<std::uint32_t>, 16> slots_held_{};  // of the epochs with this remainder
   WakeRequests wakes_;
   std::atomic<bool> is_refused_ = false;
+  std::atomic<bool> is_offered_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
   FileDescriptor end_event_ = make_eventfd();    // raised at the end

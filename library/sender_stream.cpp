@@ -135,6 +135,15 @@ void SourceStream::refuse_to_wait_for_itself() {
   }
 }
 
+/// No viewer can come yet.
+void SourceStream::refuse_to_wait_for_start() const {
+  if (!is_offered_.load()) {
+    throw Failure(FW_ERROR_STATE,
+                  "fw_stream_claim(): no viewer can come, because the sender was not started; call fw_sender_start() "
+                  "first, or claim with FW_CLAIM_UNWATCHED");
+  }
+}
+
 /// Why claim() returned nothing, if that was not its deadline, and was not by chance.
 std::optional<fw_result> SourceStream::outcome_without_slot() {
   if (is_destroyed_.load()) {
@@ -182,6 +191,9 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
       return *outcome;
     }
     refuse_to_wait_for_itself();
+    if (!options.unwatched) {
+      refuse_to_wait_for_start();
+    }
     if (timeout_ns == 0) {
       const std::scoped_lock lock(arm_mutex_);
       if (stream_.arm(options)) {
@@ -205,6 +217,7 @@ void SourceStream::wake() noexcept {
 void SourceStream::offered_by(const std::shared_ptr<SenderService>& service) {
   const std::scoped_lock lock(arm_mutex_);
   service_ = service;
+  is_offered_ = true;
 }
 
 std::shared_ptr<SenderService> SourceStream::the_service() const {

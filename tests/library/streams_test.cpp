@@ -86,6 +86,26 @@ TEST(LibraryStreams, NobodyWatches) {
   EXPECT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
 }
 
+TEST(LibraryStreams, NobodyCanWatchBeforeTheStart) {
+  fw_sender* sender = nullptr;
+  fw_stream* stream = nullptr;
+  fw_slot* slot = nullptr;
+  fw_format format{};
+  ASSERT_EQ(fw_sender_create(SettingsOf({{"listen", "127.0.0.1:0"}}).get(), &sender), FW_OK) << fw_message();
+  ASSERT_EQ(fw_sender_add_stream(sender, "a", nullptr, &stream), FW_OK);
+  ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
+  ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
+  for (const std::int64_t wait_ns : {std::int64_t{0}, second_ns, FW_FOR_EVER}) {
+    EXPECT_EQ(fw_stream_claim(stream, wait_ns, 0, &slot), FW_ERROR_STATE);
+    EXPECT_TRUE(says("call fw_sender_start() first"));
+  }
+  ASSERT_EQ(fw_stream_claim(stream, FW_FOR_EVER, FW_CLAIM_UNWATCHED, &slot), FW_OK) << fw_message();
+  fw_slot_unref(slot);
+  ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
+  EXPECT_EQ(fw_stream_claim(stream, 0, 0, &slot), FW_NOBODY);
+  fw_sender_destroy(sender);
+}
+
 TEST(LibraryStreams, WhoHoldsEverySlotIsTold) {
   SendingProgram sending({{"slots", "1"}, {"viewers", "1"}});
   std::vector<fw_slot*> held;
@@ -195,17 +215,12 @@ TEST(LibraryStreams, ARefusedSenderTellsWhoWaitsForASlot) {
   ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
   ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
   ASSERT_EQ(fw_stream_descriptor(stream, &descriptor), FW_OK);
-  {
-    const Waiting before_it_dials([&] {
-      fw_slot* slot = nullptr;
-      EXPECT_EQ(fw_stream_claim(stream, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
-      EXPECT_FALSE(std::string(fw_message()).empty());
-    });
-    ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
-  }
+  fw_slot* slot = nullptr;
+  ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
+  EXPECT_EQ(fw_stream_claim(stream, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
+  EXPECT_FALSE(std::string(fw_message()).empty());
   pollfd poller{.fd = descriptor, .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&poller, 1, 20'000), 1);
-  fw_slot* slot = nullptr;
   EXPECT_EQ(fw_stream_claim(stream, 0, 0, &slot), FW_ERROR_REFUSED);
   EXPECT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_ERROR_REFUSED);
   fw_sender_destroy(sender);

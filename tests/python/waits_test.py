@@ -1,4 +1,5 @@
 """Waits: Ctrl-C, timeouts, wake-ups, the end of a stream, every slot held; and what errors say."""
+import asyncio
 import os
 import pathlib
 import re
@@ -271,6 +272,11 @@ class Wrong(Streams):
         self.assertRaises(framewire.StateError, sender.start)
         stream = sender.add_stream("left")
         self.assertRaisesRegex(TypeError, "frame_rate", sender.add_stream, "middle", frame_rate=3)
+        begun = sender.add_stream("begun", (8, 8))
+        for wait in (lambda: begun.claim(timeout=0), begun.claim, lambda: next(iter(begun)),
+                     lambda: asyncio.run(begun.claim_async())):
+            self.assertRaisesRegex(framewire.StateError, "not started", wait)
+        begun.claim(unwatched=True).release()
         sender.start()
         self.assertRaises(framewire.StateError, sender.add_stream, "right")
         self.assertRaises(framewire.StateError, stream.claim, 0)

@@ -293,8 +293,9 @@ enum {
 /* A slot to fill. Several may be claimed at once. Waits until a viewer watches and, with delivery "every", until the
  * slowest viewer has room. End it by fw_slot_unref(). FW_NOBODY or FW_NOTHING (no room): the timeout has passed.
  * FW_WOKEN: by fw_stream_wake(). FW_ENDED: the stream has reached its limit of frames or duration, or its sender was
- * drained. FW_ERROR_REFUSED: its sender dials, and was refused. FW_ERROR_STATE before fw_stream_begin().
- * FW_ERROR_ALL_HELD: this program holds every slot, so that it would wait for itself. */
+ * drained. FW_ERROR_REFUSED: its sender dials, and was refused. FW_ERROR_STATE before fw_stream_begin(), and without
+ * FW_CLAIM_UNWATCHED before fw_sender_start(). FW_ERROR_ALL_HELD: this program holds every slot, so that it would wait
+ * for itself. */
 FW_API fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot);
 
 /* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. Not for signal
