@@ -85,6 +85,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   void refuse_to_wait_for_start() const;
   void throw_if_refused() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
+  void end_was_told() noexcept;
   bool take_message(fw_event& event);
   bool take_input(fw_event& event);
 
@@ -98,7 +99,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_offered_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
-  FileDescriptor end_event_ = make_eventfd();    // raised at the end
+  FileDescriptor end_event_ = make_eventfd();    // raised from the end on, until claim() has told it
   FileDescriptor event_event_ = make_eventfd();  // raised while there may be events
   FileDescriptor descriptor_;
 

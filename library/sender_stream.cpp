@@ -149,11 +149,25 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
   if (is_destroyed_.load()) {
     throw Failure(FW_ERROR_STATE, std::string("fw_stream_claim(): ") + destroyed);
   }
+  if (is_refused_.load()) {
+    end_was_told();
+  }
   throw_if_refused();
   if (wakes_.take()) {
     return FW_WOKEN;
   }
-  return is_finished() || stream_.is_stopping() ? std::optional<fw_result>(FW_ENDED) : std::nullopt;
+  if (is_finished() || stream_.is_stopping()) {
+    end_was_told();
+    return FW_ENDED;
+  }
+  return std::nullopt;
+}
+
+/// An event loop must not be woken for it again and again.
+void SourceStream::end_was_told() noexcept {
+  const std::scoped_lock lock(arm_mutex_);
+  clear_eventfd(end_event_.get());
+  stream_.silence();
 }
 
 void SourceStream::throw_if_refused() const {

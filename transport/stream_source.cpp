@@ -141,6 +141,13 @@ bool Stream::arm(const ClaimOptions& options) noexcept {
   return true;
 }
 
+void Stream::silence() noexcept {
+  disarm();
+  if (limit_timer_.valid()) {
+    set_timer(limit_timer_.get(), 0);
+  }
+}
+
 /// Who changes something does so under the mutex, before this: it either sees that the stream is armed, or arm() sees
 /// the change.
 void Stream::tell_waiting() noexcept {
