@@ -1,7 +1,7 @@
 // What a sender's handles stand for: the sender, its streams, and the slots that the program has.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,41 @@
 namespace framewire {
 
 class SourceStream;
+
+/// How many slots of each epoch the program has. Any thread.
+class HeldSlots {
+ public:
+  void add(std::uint32_t epoch) {
+    const std::scoped_lock lock(mutex_);
+    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
+    if (known != counts_.end()) {
+      ++known->slots;
+    } else {
+      counts_.push_back({.epoch = epoch, .slots = 1});
+    }
+  }
+  void remove(std::uint32_t epoch) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
+    --known->slots;
+    if (known->slots == 0 && known != counts_.end() - 1) {
+      counts_.erase(known);
+    }
+  }
+  [[nodiscard]] std::uint32_t count(std::uint32_t epoch) const {
+    const std::scoped_lock lock(mutex_);
+    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
+    return known != counts_.end() ? known->slots : 0;
+  }
+
+ private:
+  struct Count {
+    std::uint32_t epoch = 0;
+    std::uint32_t slots = 0;
+  };
+  mutable std::mutex mutex_;
+  std::vector<Count> counts_;  // the last one stays also without slots: most programs have one epoch
+};
 
 /// A slot that the program has. Any thread.
 class Slot {
@@ -77,10 +112,6 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   friend class Slot;
 
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
-  /// How many slots of this epoch the program has.
-  [[nodiscard]] std::atomic<std::uint32_t>& slots_held_of(std::uint32_t epoch) noexcept {
-    return slots_held_[epoch % slots_held_.size()];
-  }
   void refuse_to_wait_for_itself();
   void refuse_to_wait_for_start() const;
   void throw_if_refused() const;
@@ -93,7 +124,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::mutex begin_mutex_;  // of who begins an epoch
   std::atomic<bool> is_finished_ = false;
   std::atomic<bool> is_destroyed_ = false;
-  std::array<std::atomic<std::uint32_t>, 16> slots_held_{};  // of the epochs with this remainder
+  HeldSlots held_;
   WakeRequests wakes_;
   std::atomic<bool> is_refused_ = false;
   std::atomic<bool> is_offered_ = false;

@@ -28,13 +28,13 @@ Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
       format_(claimed_->format()),
       epoch_(claimed_->pool_epoch()),
       begun_ns_(claimed_->begun_ns()) {
-  ++stream_->slots_held_of(epoch_);
+  stream_->held_.add(epoch_);
 }
 
 Slot::~Slot() {
   claimed_.reset();
   kept_.reset();
-  --stream_->slots_held_of(epoch_);
+  stream_->held_.remove(epoch_);
 }
 
 fw_view Slot::view() const {
@@ -122,7 +122,7 @@ void SourceStream::refuse_to_wait_for_itself() {
   if (!epoch) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  const std::uint32_t held = slots_held_of(epoch->number).load();
+  const std::uint32_t held = held_.count(epoch->number);
   if (held >= epoch->pool->slot_count()) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
                                          " slots of the stream, claimed or kept; unref some");
