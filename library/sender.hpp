@@ -116,7 +116,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   void refuse_to_wait_for_start() const;
   void throw_if_refused() const;
   [[nodiscard]] std::optional<fw_result> outcome_without_slot();
-  void end_was_told() noexcept;
+  void lower_at_end() noexcept;
   bool take_message(fw_event& event);
   bool take_input(fw_event& event);
 
@@ -130,7 +130,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_offered_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
   std::weak_ptr<SenderService> service_;
-  FileDescriptor end_event_ = make_eventfd();    // raised from the end on, until claim() has told it
+  FileDescriptor end_event_ = make_eventfd();  // raised from the end on, until a claim() that does not wait has told it
   FileDescriptor event_event_ = make_eventfd();  // raised while there may be events
   FileDescriptor descriptor_;
 

@@ -149,22 +149,18 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
   if (is_destroyed_.load()) {
     throw Failure(FW_ERROR_STATE, std::string("fw_stream_claim(): ") + destroyed);
   }
-  if (is_refused_.load()) {
-    end_was_told();
-  }
   throw_if_refused();
   if (wakes_.take()) {
     return FW_WOKEN;
   }
-  if (is_finished() || stream_.is_stopping()) {
-    end_was_told();
-    return FW_ENDED;
-  }
-  return std::nullopt;
+  return is_finished() || stream_.is_stopping() ? std::optional<fw_result>(FW_ENDED) : std::nullopt;
 }
 
-/// An event loop must not be woken for it again and again.
-void SourceStream::end_was_told() noexcept {
+/// An event loop must not be woken for the end again and again.
+void SourceStream::lower_at_end() noexcept {
+  if (!is_refused_.load() && !is_finished() && !stream_.is_stopping()) {
+    return;
+  }
   const std::scoped_lock lock(arm_mutex_);
   clear_eventfd(end_event_.get());
   stream_.silence();
@@ -200,6 +196,9 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
       }
       slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed));
       return FW_OK;
+    }
+    if (timeout_ns == 0) {
+      lower_at_end();
     }
     if (const auto outcome = outcome_without_slot()) {
       return *outcome;

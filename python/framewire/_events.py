@@ -119,10 +119,11 @@ class Endpoint:
             if self._keep_events():
                 await asyncio.sleep(0)
                 continue
-            if empty_turns > 1:  # readable for frames that another coroutine has not taken yet
-                await asyncio.sleep(_POLL_INTERVAL_S)
-            await self._until_readable()
             empty_turns += 1
+            if empty_turns > 2 and empty_turns % 2 == 1:  # readable for what another coroutine has not taken yet
+                await asyncio.sleep(_POLL_INTERVAL_S)
+                continue  # after the end the descriptor is readable until one coroutine has been told
+            await self._until_readable()
 
     def _keep_events(self) -> bool:
         """Takes events out of the library, in which they would keep the descriptor readable. True: there were some."""

@@ -136,6 +136,27 @@ void expect_quiet_end(const SendingProgram& sending, int descriptor) {
 
 }  // namespace
 
+TEST(LibraryDescriptors, AReceiversIsQuietOnceAcquireHasToldTheEnd) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  int descriptor = -1;
+  fw_frame* frame = nullptr;
+  fw_event event{};
+  ASSERT_EQ(fw_receiver_descriptor(receiving.receiver, &descriptor), FW_OK);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK);
+  fw_result result = FW_NOTHING;
+  while (result == FW_NOTHING && is_readable(descriptor, timeout_ms)) {
+    result = fw_receiver_acquire(receiving.receiver, 0, &frame);
+  }
+  EXPECT_EQ(result, FW_ENDED);
+  while (fw_receiver_next_event(receiving.receiver, &event, sizeof event) == FW_OK) {
+  }
+  EXPECT_EQ(event.state, FW_STATE_ENDED);
+  EXPECT_FALSE(is_readable(descriptor, 50));
+}
+
 /// Else an event loop that still has other work would never sleep again.
 TEST(LibraryDescriptors, AStreamsIsQuietOnceClaimHasToldTheEnd) {
   for (const OptionList& options : {OptionList{}, OptionList{{"frames", "2"}}, OptionList{{"duration", "200ms"}}}) {

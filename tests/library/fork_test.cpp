@@ -60,7 +60,8 @@ constexpr bool children_may_start_threads() noexcept {
 /// A process that publishes one frame of so many pixels a side to one viewer. Killed at the end.
 class SendingProcess {
  public:
-  SendingProcess(std::uint16_t wanted_port, std::uint32_t side_pixels) {
+  /// `ends`: then it drains its sender, for a minute.
+  SendingProcess(std::uint16_t wanted_port, std::uint32_t side_pixels, bool ends = false) {
     int ready[2];
     EXPECT_EQ(::pipe(ready), 0);
     process_ = ::fork();
@@ -69,12 +70,16 @@ class SendingProcess {
       sending.begin(0, FW_PIXEL_GRAY8, side_pixels, side_pixels);
       [[maybe_unused]] const auto written = ::write(ready[1], &sending.port, sizeof sending.port);
       sending.send(1);
+      if (ends) {
+        fw_sender_drain(sending.sender, 60 * second_ns);
+      }
       ::pause();
     }
     ::close(ready[1]);
     EXPECT_EQ(::read(ready[0], &port_, sizeof port_), static_cast<ssize_t>(sizeof port_));
     ::close(ready[0]);
   }
+  void stop() const { ::kill(process_, SIGSTOP); }
   ~SendingProcess() {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
@@ -112,6 +117,31 @@ TEST(LibraryFork, TheNextSendersFormatIsToldByTheEpoch) {
   EXPECT_EQ(before.width, 100U);
   EXPECT_EQ(after.width, 200U);
   EXPECT_EQ(after.epoch, before.epoch + 1);
+  fw_receiver_destroy(receiver);
+}
+
+/// To tell it that its frames are taken takes up to a second, in which a program with an event loop does not wait.
+TEST(LibraryFork, TheEndOfAStoppedSendersStreamIsToldAtOnce) {
+  if (!children_may_start_threads()) {
+    GTEST_SKIP() << "the thread sanitizer cannot follow this";
+  }
+  const SendingProcess sending(0, 100, true);
+  fw_receiver* receiver = nullptr;
+  fw_frame* frame = nullptr;
+  const std::string address = "127.0.0.1:" + std::to_string(sending.port());
+  ASSERT_EQ(fw_receiver_create(address.c_str(), SettingsOf(OptionList{{"transport", "tcp"}}).get(), &receiver), FW_OK);
+  ASSERT_EQ(fw_receiver_acquire(receiver, timeout_ns, &frame), FW_OK) << fw_message();
+  sending.stop();
+  fw_frame_unref(frame);
+  const auto before = std::chrono::steady_clock::now();
+  fw_result result = FW_NOTHING;
+  std::chrono::steady_clock::duration longest{};
+  while (result == FW_NOTHING && std::chrono::steady_clock::now() < before + std::chrono::seconds(2)) {
+    const auto called = std::chrono::steady_clock::now();
+    result = fw_receiver_acquire(receiver, 0, &frame);
+    longest = std::max(longest, std::chrono::steady_clock::now() - called);
+  }
+  EXPECT_LT(longest, std::chrono::milliseconds(500));
   fw_receiver_destroy(receiver);
 }
 

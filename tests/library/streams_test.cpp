@@ -91,7 +91,7 @@ TEST(LibraryStreams, NobodyCanWatchBeforeTheStart) {
   fw_stream* stream = nullptr;
   fw_slot* slot = nullptr;
   fw_format format{};
-  ASSERT_EQ(fw_sender_create(SettingsOf({{"listen", "127.0.0.1:0"}}).get(), &sender), FW_OK) << fw_message();
+  ASSERT_EQ(fw_sender_create(SettingsOf(OptionList{{"listen", "127.0.0.1:0"}}).get(), &sender), FW_OK) << fw_message();
   ASSERT_EQ(fw_sender_add_stream(sender, "a", nullptr, &stream), FW_OK);
   ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
   ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
@@ -283,6 +283,29 @@ TEST(LibraryStreams, CountsMayBeReadWhileTheirSenderIsDestroyed) {
     }
     fw_sender_destroy(sending.sender);
     counting.join();
+  }
+}
+
+/// A program may send and receive in one thread: its drain cannot wait for its next acquire.
+TEST(LibraryStreams, DrainEndsOnceTheLastFrameIsTaken) {
+  for (const OptionList& options :
+       {OptionList{}, OptionList{{"transport", "tcp"}}, OptionList{{"transport", "tcp"}, {"read", "caller"}}}) {
+    SendingProgram sending(every);
+    ReceivingProgram receiving(sending, options);
+    ASSERT_EQ(sending.send(7), FW_OK);
+    fw_frame* const held = receiving.acquire();
+    const fw_view view = view_of(held);
+    EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK) << fw_message();
+    std::int32_t state = -1;
+    EXPECT_EQ(fw_receiver_state(receiving.receiver, &state, nullptr, 0), FW_OK);
+    EXPECT_EQ(state, FW_STATE_ENDED);
+    EXPECT_EQ(fw_frame_check(held), FW_OK);
+    fw_sender_destroy(std::exchange(sending.sender, nullptr));
+    EXPECT_TRUE(is_all(view, 7));
+    EXPECT_EQ(fw_frame_check(held), FW_OK);
+    fw_frame_unref(held);
+    fw_frame* none = nullptr;
+    EXPECT_EQ(fw_receiver_acquire(receiving.receiver, FW_FOR_EVER, &none), FW_ENDED);
   }
 }
 

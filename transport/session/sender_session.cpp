@@ -318,7 +318,7 @@ void SenderSession::send_bye_when_drained() {
     authenticated_.channel->post(to_json(ByeMessage{
         .reason = "the stream ended", .frames_sent = subscription_->conclude().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
-    report_.ending = "the " + report_.receiver_label + " did not take the last frames in time";
+    was_late_ = true;
     is_over_ = true;
   }
 }
@@ -410,6 +410,11 @@ SessionReport SenderSession::make_report() {
   const std::uint64_t known_received = report_.bye_received ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
+  if (was_late_) {
+    report_.ending = "the " + report_.receiver_label +
+                     (report_.frames_lost > 0 ? " did not take the last frames in time"
+                                              : " took all frames, but did not say goodbye in time");
+  }
   report_.frames_pulled = report_.pulls ? std::min(viewer_received_, stream_->frames_produced()) : 0;
   return report_;
 }

@@ -88,6 +88,7 @@ class SenderSession {
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more
   bool bye_sent_ = false;
   bool is_over_ = false;
+  bool was_late_ = false;                // the viewer's bye did not come in time
   std::uint64_t announced_renders_ = 0;  // RenderRequests::taken()
   bool may_have_messages_ = true;        // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;

@@ -346,15 +346,8 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       }
     }
   }
-  // After its bye the sender waits only for ours. The program sends it when it has taken every frame.
   publish_news(session, epoch);
-  for (;;) {
-    clear_eventfd(thread_event_.get());
-    if (is_stopping()) {
-      return;
-    }
-    await_news(session);
-  }
+  await_close_after_bye(session);
 }
 
 void Subscriber::Implementation::keep_clock(const ClockEstimate& clock) noexcept {

@@ -308,8 +308,8 @@ FW_API fw_result fw_stream_drop(fw_stream* stream);
 /* A descriptor for poll(), select() and epoll. It is readable while fw_stream_next_event() may return something. And
  * once fw_stream_claim() with timeout 0 has returned FW_NOTHING or FW_NOBODY, it becomes readable when another one may
  * return something else, until that is called: who wants no slot now is not woken for one. At the end of the stream it
- * is readable until fw_stream_claim() has said so. It belongs to the stream: do not read or close it, or pass it to
- * another process. */
+ * is readable until fw_stream_claim() with timeout 0 has said so. It belongs to the stream: do not read or close it, or
+ * pass it to another process. */
 FW_API fw_result fw_stream_descriptor(fw_stream* stream, int* descriptor);
 
 /* The slot's memory. A view of a published slot is read-only. `struct_size` is sizeof(fw_view). FW_ERROR_STATE: its
