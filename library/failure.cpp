@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <new>
 #include <string>
 #include <string_view>
@@ -63,6 +64,12 @@ std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noe
 
 fw_result failed(const std::exception& error) noexcept {
   const fw_result result = result_of(error);
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error);
+      system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    std::snprintf(message.data(), message.size(), "cannot start a thread: %s; raise its limits (ulimit -u, ulimit -v)",
+                  error.what());
+    return result;
+  }
   keep(dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "there is not enough memory" : error.what());
   return result;
 }

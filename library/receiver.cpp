@@ -10,6 +10,7 @@
 #include "library/events.hpp"
 #include "library/failure.hpp"
 #include "library/formats.hpp"
+#include "memory/out_of_memory.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {
@@ -253,6 +254,9 @@ std::optional<fw_result> Receiver::outcome_without_frame() {
     return FW_ENDED;
   }
   if (status_.state == SubscriberState::failed) {
+    if (status_.is_out_of_memory) {
+      throw OutOfMemory(status_.message);
+    }
     throw Error(status_.exit_status, status_.message);
   }
   return wakes_.take() ? std::optional<fw_result>(FW_WOKEN) : std::nullopt;

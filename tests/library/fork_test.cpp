@@ -20,17 +20,6 @@ namespace framewire::test {
 
 namespace {
 
-/// Runs `body` in a child, which ends without destructors. Returns its exit status; 255 after a signal.
-int in_child(const std::function<int()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::_exit(body());
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
 /// What is open, one line each: "7 socket:[1234]".
 std::set<std::string> open_descriptors() {
   std::set<std::string> open;
@@ -45,16 +34,6 @@ std::set<std::string> open_descriptors() {
   }
   ::closedir(folder);
   return open;
-}
-
-/// The thread sanitizer ends children that start threads.
-constexpr bool children_may_start_threads() noexcept {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  return false;
-#endif
-#endif
-  return true;
 }
 
 /// A process that publishes one frame of so many pixels a side to one viewer. Killed at the end.

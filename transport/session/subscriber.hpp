@@ -41,6 +41,7 @@ struct SubscriberStatus {
   SubscriberState state = SubscriberState::waiting;
   std::string message;  // for the user: which peer it waits for, or why the session was lost or refused
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
+  bool is_out_of_memory = false;            // for failed: this end has not enough of it
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
   std::string transport;                    // name(LinkKind)
   std::string memory;                       // the kind of memory that frames arrive in (MemoryKind::name())

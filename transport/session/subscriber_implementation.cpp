@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/saturating.hpp"
 #include "base/wait.hpp"
+#include "memory/out_of_memory.hpp"
 #include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
@@ -139,7 +141,9 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
     return handle_failure(error, session.get());
   } catch (const Error& error) {
     return handle_failure(error, session.get());
-  } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
+  } catch (const std::bad_alloc&) {
+    return handle_failure(OutOfMemory("out of memory"), session.get());
+  } catch (const std::exception& error) {  // out of threads: the next attempt may succeed
     return handle_failure(Error::failed(error.what()), session.get());
   }
 }
@@ -186,6 +190,7 @@ void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noex
   }
   status_.state = SubscriberState::failed;
   status_.exit_status = ExitStatus::failed;
+  status_.is_out_of_memory = true;
   status_.message = "out of memory";  // fits into the string itself
   tell_program();
 }
@@ -465,6 +470,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session, s
   if (is_final || timed_out) {
     status_.state = SubscriberState::failed;
     status_.exit_status = error.status();
+    status_.is_out_of_memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
   }
   if (had_session && !is_refused && !cannot_go_on) {
     line = "lost the sender: " + status_.message;

@@ -370,8 +370,8 @@ FW_API fw_result fw_receiver_create(const char* source, const fw_settings* setti
 /* The next frame, in the order in which they were published. End it by fw_frame_unref(). With delivery "latest", the
  * default, a program that is slower than the sender misses frames. FW_NOTHING: the timeout has passed. FW_WOKEN: by
  * fw_receiver_wake(). FW_ENDED: the sender has said so, and all frames are taken. FW_ERROR_ALL_HELD, only instead of
- * waiting: this program holds every slot. FW_ERROR_REFUSED, FW_ERROR_LOST, FW_ERROR_FAILED: it has given
- * up, and so does every later call. */
+ * waiting: this program holds every slot. FW_ERROR_REFUSED, FW_ERROR_LOST, FW_ERROR_MEMORY, FW_ERROR_FAILED: it has
+ * given up, and so does every later call. */
 FW_API fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_frame** frame);
 
 /* The port that it listens on, from fw_receiver_create() on; 0 if it dials. */
