@@ -11,12 +11,21 @@
 
 namespace framewire {
 
+namespace {
+
+constexpr const char* drained = "the sender was drained, and can only be destroyed; make another one";
+
+}  // namespace
+
 Sender::Sender(EndpointOptions endpoint, std::shared_ptr<ProgramLog> log)
     : endpoint_(std::move(endpoint)), log_(std::move(log)) {}
 
 std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_stream*& handle) {
   const std::scoped_lock lock(mutex_);
-  if (service_ || is_drained_) {
+  if (is_drained_) {
+    throw Failure(FW_ERROR_STATE, std::string("fw_sender_add_stream(): ") + drained);
+  }
+  if (service_) {
     throw Failure(FW_ERROR_STATE, "fw_sender_add_stream(): the sender was started before; add its streams first");
   }
   const auto is_same = [&](const Offered& one) { return one.stream->stream().options().name == options.name; };
@@ -38,7 +47,10 @@ std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_strea
 
 void Sender::start() {
   std::unique_lock lock(mutex_);
-  if (service_ || is_drained_) {
+  if (is_drained_) {
+    throw Failure(FW_ERROR_STATE, std::string("fw_sender_start(): ") + drained);
+  }
+  if (service_) {
     throw Failure(FW_ERROR_STATE, "fw_sender_start(): the sender was started before");
   }
   if (streams_.empty()) {
@@ -92,10 +104,7 @@ fw_result Sender::drain(std::int64_t timeout_ns) {
     }
   }
   const std::int64_t deadline_ns = timeout_ns == 0 ? monotonic_ns() : deadline_of(timeout_ns);
-  if (service) {
-    service->drain(deadline_ns);
-  }
-  return deadline_ns == INT64_MAX || monotonic_ns() < deadline_ns ? FW_OK : FW_NOTHING;
+  return !service || service->drain(deadline_ns) ? FW_OK : FW_NOTHING;
 }
 
 void Sender::end() noexcept {

@@ -269,7 +269,8 @@ FW_API fw_result fw_sender_start(fw_sender* sender);
 FW_API fw_result fw_sender_port(fw_sender* sender, uint16_t* port);
 
 /* Finishes all streams, and waits until every viewer has got its last frame and has said so. FW_NOTHING: the timeout
- * has passed, and the viewers that were left were cut; to cut one takes up to a second, also with timeout 0. The sender
+ * has passed, and the viewers that were left were cut; to cut one takes up to a second, also with timeout 0. FW_OK also
+ * without viewers, or before fw_sender_start(). The sender
  * can then only be destroyed. Slots that are claimed can no longer be published. */
 FW_API fw_result fw_sender_drain(fw_sender* sender, int64_t timeout_ns);
 
