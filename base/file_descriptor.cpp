@@ -1,6 +1,7 @@
 #include "base/file_descriptor.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -33,7 +36,55 @@ constexpr std::uint64_t bit_of(int fd) noexcept {
   return std::uint64_t{1} << (static_cast<std::size_t>(fd) % bits_per_word);
 }
 
+/// Held by sections, and while the process is forked. Nothing else is locked meanwhile, but what libc locks in itself.
+/// The child of the thread that has locked it may unlock it.
+std::mutex fork_mutex;
+std::atomic<bool> is_prepared = false;
+std::atomic<void (*)()> run_in_child = nullptr;
+thread_local bool is_in_section = false;
+thread_local bool forks_with_mutex = false;
+
+void before_fork() {
+  forks_with_mutex = !is_in_section;
+  if (forks_with_mutex) {
+    fork_mutex.lock();
+  }
+}
+
+void after_fork() {
+  if (std::exchange(forks_with_mutex, false)) {
+    fork_mutex.unlock();
+  }
+}
+
+void after_fork_in_child() {
+  close_owned_descriptors();
+  after_fork();
+  run_in_child.load()();
+}
+
 }  // namespace
+
+UnforkedSection::UnforkedSection() noexcept
+    : is_locked_(is_prepared.load(std::memory_order_relaxed) && !is_in_section) {
+  if (is_locked_) {
+    fork_mutex.lock();
+    is_in_section = true;
+  }
+}
+
+UnforkedSection::~UnforkedSection() {
+  if (is_locked_) {
+    is_in_section = false;
+    fork_mutex.unlock();
+  }
+}
+
+bool prepare_for_fork(void (*in_child)()) noexcept {
+  run_in_child = in_child;
+  is_prepared = ::pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+  return is_prepared;
+}
 
 void FileDescriptor::note_owned(int fd) noexcept {
   if (is_noted(fd)) {
@@ -49,6 +100,7 @@ void FileDescriptor::note_released(int fd) noexcept {
 
 void FileDescriptor::reset(int fd) noexcept {
   if (fd_ >= 0) {
+    const UnforkedSection section;
     note_released(fd_);  // before another thread can get its number
     ::close(fd_);
   }
@@ -64,8 +116,12 @@ void close_owned_descriptors() noexcept {
   }
 }
 
+FileDescriptor duplicate(int fd) noexcept {
+  return FileDescriptor::from([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 0); });
+}
+
 FileDescriptor make_eventfd() {
-  FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  auto event = FileDescriptor::from([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
   if (!event.valid()) {
     throw Error::from_errno("create an eventfd", errno);
   }

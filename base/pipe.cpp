@@ -29,6 +29,7 @@ bool is_terminal(int fd) noexcept {
 
 PipeEnds make_pipe() {
   std::array<int, 2> ends{};
+  const UnforkedSection section;
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw Error::from_errno("make a pipe", errno);
   }

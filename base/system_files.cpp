@@ -51,7 +51,8 @@ std::optional<std::string> value_of(std::string_view text, std::string_view name
 
 std::optional<std::string> SystemFiles::text(std::string_view path, std::size_t limit_bytes) const {
   // O_NONBLOCK: a FIFO in place of a file must not block.
-  const FileDescriptor file(::open(real_path(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const std::string real = real_path(path);
+  const auto file = FileDescriptor::from([&] { return ::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (!file.valid()) {
     return std::nullopt;
   }

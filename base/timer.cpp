@@ -10,7 +10,7 @@
 namespace framewire {
 
 FileDescriptor make_timer() {
-  FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  auto timer = FileDescriptor::from([] { return ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); });
   if (!timer.valid()) {
     throw Error::from_errno("make a timer", errno);
   }

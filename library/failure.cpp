@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "library/option_words.hpp"
 #include "memory/out_of_memory.hpp"
 
 namespace framewire {
@@ -63,7 +65,21 @@ std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noe
 
 fw_result failed(const std::exception& error) noexcept {
   const fw_result result = result_of(error);
-  keep(dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "there is not enough memory" : error.what());
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error);
+      system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    std::snprintf(message.data(), message.size(), "cannot start a thread: %s; raise its limits (ulimit -u, ulimit -v)",
+                  error.what());
+    return result;
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    keep("there is not enough memory");
+    return result;
+  }
+  try {
+    keep(in_option_words(error.what()));
+  } catch (const std::exception&) {
+    keep(error.what());
+  }
   return result;
 }
 

@@ -202,13 +202,12 @@ Table* table = nullptr;
 /// The parent's objects are left as they are: their threads do not exist here, and their memory is the parent's, too.
 void after_fork_in_child() {
   table = new Table(table->process() + 1);  // glibc's malloc works here
-  close_owned_descriptors();
 }
 
 Table& the_table() {
   [[maybe_unused]] static const bool is_prepared = [] {  // std::call_once() would cost more than a look-up
     table = new Table(0);
-    return ::pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+    return prepare_for_fork(after_fork_in_child);
   }();
   return *table;
 }

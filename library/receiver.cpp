@@ -10,6 +10,8 @@
 #include "library/events.hpp"
 #include "library/failure.hpp"
 #include "library/formats.hpp"
+#include "library/option_words.hpp"
+#include "memory/out_of_memory.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {
@@ -35,7 +37,14 @@ std::int32_t c_state(SubscriberState state) noexcept {
 }
 
 std::string text_of(const SubscriberStatus& status) {
-  return status.state == SubscriberState::connected ? status.start_line : status.message;
+  return in_option_words(status.state == SubscriberState::connected ? status.start_line : status.message);
+}
+
+/// What a source would say of the event, to the program that has made it.
+std::string of_own_event(std::string_view fault) {
+  constexpr std::string_view of_peer = "the peer's input has ";
+  fault.remove_prefix(fault.starts_with(of_peer) ? of_peer.size() : 0);
+  return "fw_receiver_send_event(): the event has " + std::string(fault);
 }
 
 }  // namespace
@@ -131,6 +140,7 @@ void Frame::keep() {
 Receiver::Receiver(ReceiverOptions options, std::shared_ptr<ProgramLog> log)
     : wait_(options.wait), log_(std::move(log)), viewer_id_(random_viewer_id()) {
   options.subscriber.on_message = [this] { signal_eventfd(event_event_.get()); };
+  options.subscriber.on_finished = [this] { keep_frames(); };
   {
     const BlockedSignals blocked;
     subscriber_ = std::make_unique<Subscriber>(std::move(options.subscriber), *log_);
@@ -141,7 +151,12 @@ Receiver::Receiver(ReceiverOptions options, std::shared_ptr<ProgramLog> log)
 }
 
 Receiver::~Receiver() {
-  end_session();
+  keep_frames();
+  try {
+    subscriber_->close("{}");
+  } catch (const std::exception&) {
+    // Without memory for the message the sender notices the end by itself.
+  }
 }
 
 fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& frame) {
@@ -151,24 +166,23 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
   }
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
   for (;;) {
-    if (auto received = is_closed_ ? std::nullopt : subscriber_->next()) {
-      auto format = format_of(*received);
-      const std::uint32_t epoch = epoch_of(*received);
-      frame = std::make_shared<Frame>(std::move(*received), std::move(format), epoch, held_);
+    if (take_frame(frame)) {
       if (!std::exchange(is_acquire_event_raised_, true)) {
         signal_eventfd(acquire_event_.get());  // there may be more
       }
       return FW_OK;
     }
     follow_status();
+    if (timeout_ns == 0 && (status_.state == SubscriberState::finished || status_.state == SubscriberState::failed)) {
+      lower_acquire_event();
+      subscriber_->silence();  // an event loop must not be woken for the end again and again
+    }
     if (const auto outcome = outcome_without_frame()) {
       return *outcome;
     }
     refuse_to_wait_for_itself();
     if (timeout_ns == 0) {
-      if (std::exchange(is_acquire_event_raised_, false)) {
-        clear_eventfd(acquire_event_.get());
-      }
+      lower_acquire_event();
       if (subscriber_->arm()) {
         return FW_NOTHING;
       }
@@ -178,6 +192,24 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
       subscriber_->wait(deadline_ns, wait_);
     }
   }
+}
+
+void Receiver::lower_acquire_event() noexcept {
+  if (std::exchange(is_acquire_event_raised_, false)) {
+    clear_eventfd(acquire_event_.get());
+  }
+}
+
+bool Receiver::take_frame(std::shared_ptr<Frame>& frame) {
+  const std::scoped_lock lock(handover_mutex_);
+  auto received = subscriber_->next();
+  if (!received) {
+    return false;
+  }
+  auto format = format_of(*received);
+  const std::uint32_t epoch = epoch_of(*received);
+  frame = std::make_shared<Frame>(std::move(*received), std::move(format), epoch, held_);
+  return true;
 }
 
 /// Learns of formats, and has next_event() look at what is new.
@@ -227,11 +259,12 @@ std::optional<fw_result> Receiver::outcome_without_frame() {
     throw Failure(FW_ERROR_STATE, "fw_receiver_acquire(): the receiver was destroyed");
   }
   if (status_.state == SubscriberState::finished) {
-    end_session();
-    is_closed_ = true;
     return FW_ENDED;
   }
   if (status_.state == SubscriberState::failed) {
+    if (status_.is_out_of_memory) {
+      throw OutOfMemory(status_.message);
+    }
     throw Error(status_.exit_status, status_.message);
   }
   return wakes_.take() ? std::optional<fw_result>(FW_WOKEN) : std::nullopt;
@@ -248,14 +281,10 @@ void Receiver::refuse_to_wait_for_itself() const {
   }
 }
 
-/// The sender has been told when this returns. Frames stay valid: until then nobody writes to them.
-void Receiver::end_session() noexcept {
+/// Before the sender is told that the session is over: until then nobody writes to its frames.
+void Receiver::keep_frames() noexcept {
+  const std::scoped_lock lock(handover_mutex_);
   held_->keep_all();
-  try {
-    subscriber_->close("{}");
-  } catch (const std::exception&) {
-    // Without memory for the message the sender notices the end by itself.
-  }
 }
 
 void Receiver::wake() noexcept {
@@ -330,14 +359,15 @@ fw_result Receiver::send(const std::string& message) {
 
 fw_result Receiver::send_event(const fw_event& event) {
   const SubscriberStatus status = subscriber_->status();
-  if (status.state != SubscriberState::connected || !status.format) {
-    return FW_NOBODY;
-  }
-  const InputBatch batch{.viewer = viewer_id_, .epoch = status.format_epoch, .events = {input_event(event)}};
+  const InputBatch batch{
+      .viewer = viewer_id_, .epoch = std::max(status.format_epoch, 1U), .events = {input_event(event)}};
   try {
     read_input(to_json(batch));
   } catch (const Error& error) {
-    throw Failure(FW_ERROR_ARGUMENT, std::string("fw_receiver_send_event(): ") + error.what());
+    throw Failure(FW_ERROR_ARGUMENT, of_own_event(error.what()));
+  }
+  if (status.state != SubscriberState::connected || !status.format) {
+    return FW_NOBODY;
   }
   if (!status.input_refusal.empty()) {
     throw Failure(FW_ERROR_REFUSED, status.input_refusal);

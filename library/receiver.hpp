@@ -93,12 +93,14 @@ class Receiver {
   fw_result send_event(const fw_event& event);
 
  private:
+  bool take_frame(std::shared_ptr<Frame>& frame);
   [[nodiscard]] std::shared_ptr<const StreamFormat> format_of(const ReceivedFrame& frame);
   [[nodiscard]] std::uint32_t epoch_of(const ReceivedFrame& frame) noexcept;
   void follow_status();
   [[nodiscard]] std::optional<fw_result> outcome_without_frame();
+  void lower_acquire_event() noexcept;
   void refuse_to_wait_for_itself() const;
-  void end_session() noexcept;
+  void keep_frames() noexcept;
 
   /// The format of one epoch of one session.
   struct KnownFormat {
@@ -118,6 +120,8 @@ class Receiver {
   WakeRequests wakes_;
   std::atomic<bool> is_destroyed_ = false;
 
+  std::mutex handover_mutex_;  // held from where the subscriber gives a frame to where it is among those held
+
   std::mutex acquire_mutex_;  // guards what follows
   bool is_acquire_event_raised_ = true;
   std::uint64_t status_version_ = 0;
@@ -126,7 +130,6 @@ class Receiver {
   std::uint64_t frame_session_ = 0;  // of the newest frame, as the next one
   std::uint32_t frame_epoch_ = 0;
   std::uint32_t epochs_ = 0;  // so many came with frames
-  bool is_closed_ = false;
 
   std::mutex event_mutex_;  // guards what follows
   std::string text_;        // of the newest event

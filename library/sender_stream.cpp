@@ -1,5 +1,5 @@
 // Streams and their slots, behind the handles.
-#include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -28,13 +28,13 @@ Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
       format_(claimed_->format()),
       epoch_(claimed_->pool_epoch()),
       begun_ns_(claimed_->begun_ns()) {
-  ++stream_->slots_held_of(epoch_);
+  stream_->held_.add(epoch_);
 }
 
 Slot::~Slot() {
   claimed_.reset();
   kept_.reset();
-  --stream_->slots_held_of(epoch_);
+  stream_->held_.remove(epoch_);
 }
 
 fw_view Slot::view() const {
@@ -46,6 +46,8 @@ fw_view Slot::view() const {
   view.epoch = epoch_;
   view.begun_ns = begun_ns_;
   if (state == State::published) {
+    view.sequence = kept_->sequence();
+    view.completed_ns = kept_->completed_ns();
     view.tag = info_.tag;
     view.pts_ns = info_.pts_ns;
     view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : begun_ns_;
@@ -89,6 +91,7 @@ fw_result Slot::publish(const fw_frame_info& info) {
 SourceStream::SourceStream(StreamOptions options)
     : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
+  stream_.inbox().set_message_refusal("this source takes no messages: its program does not ask for any");
 }
 
 std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept_slots) {
@@ -119,7 +122,7 @@ void SourceStream::refuse_to_wait_for_itself() {
   if (!epoch) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  const std::uint32_t held = slots_held_of(epoch->number).load();
+  const std::uint32_t held = held_.count(epoch->number);
   if (held >= epoch->pool->slot_count()) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
                                          " slots of the stream, claimed or kept; unref some");
@@ -129,6 +132,15 @@ void SourceStream::refuse_to_wait_for_itself() {
                   "fw_stream_claim(): this program has claimed all frames that are left of option "
                   "frames, " +
                       std::to_string(stream_.options().max_frames) + "; publish or unref some");
+  }
+}
+
+/// No viewer can come yet.
+void SourceStream::refuse_to_wait_for_start() const {
+  if (!is_offered_.load()) {
+    throw Failure(FW_ERROR_STATE,
+                  "fw_stream_claim(): no viewer can come, because the sender was not started; call fw_sender_start() "
+                  "first, or claim with FW_CLAIM_UNWATCHED");
   }
 }
 
@@ -142,6 +154,16 @@ std::optional<fw_result> SourceStream::outcome_without_slot() {
     return FW_WOKEN;
   }
   return is_finished() || stream_.is_stopping() ? std::optional<fw_result>(FW_ENDED) : std::nullopt;
+}
+
+/// An event loop must not be woken for the end again and again.
+void SourceStream::lower_at_end() noexcept {
+  if (!is_refused_.load() && !is_finished() && !stream_.is_stopping()) {
+    return;
+  }
+  const std::scoped_lock lock(arm_mutex_);
+  clear_eventfd(end_event_.get());
+  stream_.silence();
 }
 
 void SourceStream::throw_if_refused() const {
@@ -175,10 +197,16 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
       slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed));
       return FW_OK;
     }
+    if (timeout_ns == 0) {
+      lower_at_end();
+    }
     if (const auto outcome = outcome_without_slot()) {
       return *outcome;
     }
     refuse_to_wait_for_itself();
+    if (!options.unwatched) {
+      refuse_to_wait_for_start();
+    }
     if (timeout_ns == 0) {
       const std::scoped_lock lock(arm_mutex_);
       if (stream_.arm(options)) {
@@ -196,12 +224,24 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
 
 void SourceStream::wake() noexcept {
   wakes_.add();
-  stream_.wake();
+  signal_eventfd(wake_event_.get());
+}
+
+void SourceStream::pass_wakes_on() noexcept {
+  constexpr std::uint64_t most = 1024;  // more than threads wait
+  std::uint64_t count = 0;
+  if (::read(wake_event_.get(), &count, sizeof count) != sizeof count) {
+    return;
+  }
+  for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
+    stream_.wake();
+  }
 }
 
 void SourceStream::offered_by(const std::shared_ptr<SenderService>& service) {
   const std::scoped_lock lock(arm_mutex_);
   service_ = service;
+  is_offered_ = true;
 }
 
 std::shared_ptr<SenderService> SourceStream::the_service() const {

@@ -164,7 +164,9 @@ std::shared_ptr<HostBlock> HostBlock::create_private(const std::string& name, st
 std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write,
                                            const StopCheck& stop) {
   const std::uint64_t whole_bytes = room_for(name, size_bytes);
-  FileDescriptor memfd(::memfd_create(("framewire " + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const std::string whole_name = "framewire " + name;
+  auto memfd =
+      FileDescriptor::from([&] { return ::memfd_create(whole_name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING); });
   if (!memfd.valid()) {
     throw Error::from_errno("create shared memory for " + name, errno);
   }

@@ -21,13 +21,17 @@ class SourceSlot {
       : stream_(std::exchange(other.stream_, nullptr)),
         pool_(std::move(other.pool_)),
         format_(other.format_),
-        index_(other.index_) {}
+        index_(other.index_),
+        sequence_(other.sequence_),
+        completed_ns_(other.completed_ns_) {}
   /// Swaps: `other` returns the slot that this had.
   SourceSlot& operator=(SourceSlot&& other) noexcept {
     std::swap(stream_, other.stream_);
     std::swap(pool_, other.pool_);
     std::swap(format_, other.format_);
     std::swap(index_, other.index_);
+    std::swap(sequence_, other.sequence_);
+    std::swap(completed_ns_, other.completed_ns_);
     return *this;
   }
   SourceSlot(const SourceSlot&) = delete;
@@ -53,6 +57,8 @@ class SourceSlot {
   std::shared_ptr<Pool> pool_;
   const StreamFormat* format_;  // the stream has it as long as a slot of the epoch is in use
   std::uint16_t index_;
+  std::uint64_t sequence_ = 0;     // of the frame, once it is published
+  std::int64_t completed_ns_ = 0;  // the same
 };
 
 /// A slot that the source fills. Destroying it unpublished returns the slot to the pool.
@@ -94,6 +100,9 @@ class KeptSlot : public SourceSlot {
 
   /// What the source has filled. Viewers read it, too. Of a frame that a device filled, what is here is unknown.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
+  /// As in the frame's header.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+  [[nodiscard]] std::int64_t completed_ns() const noexcept { return completed_ns_; }
 
  private:
   friend class Stream;

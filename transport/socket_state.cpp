@@ -27,7 +27,7 @@ bool has_bytes(int socket) noexcept {
 }
 
 FileDescriptor make_poller(std::initializer_list<int> descriptors) {
-  FileDescriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  auto poller = FileDescriptor::from([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!poller.valid()) {
     throw Error::from_errno("create an epoll descriptor", errno);
   }

@@ -24,6 +24,7 @@ std::unique_ptr<SourceInbox::Reader> SourceInbox::open_input(std::function<void(
   std::unique_ptr<Reader> reader(new Reader(*this, std::move(wake)));
   const std::scoped_lock lock(mutex_);
   readers_.push_back(reader.get());
+  wake_sessions();
   return reader;
 }
 
@@ -40,6 +41,19 @@ void SourceInbox::set_closing_reason(std::string why) {
 void SourceInbox::take_messages(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   wake_for_messages_ = std::move(wake);
+  wake_sessions();
+}
+
+void SourceInbox::set_message_refusal(std::string why) {
+  const std::scoped_lock lock(mutex_);
+  message_refusal_ = std::move(why);
+}
+
+/// They may have told their viewers that nobody takes what they send.
+void SourceInbox::wake_sessions() const noexcept {
+  for (const Session& one : sessions_) {
+    signal_eventfd(one.wake_event);
+  }
 }
 
 std::optional<ViewerMessage> SourceInbox::take_message() {
@@ -108,9 +122,7 @@ void SourceInbox::leave(const void* session) noexcept {
       reader->wake_();
     }
   }
-  for (const Session& one : sessions_) {
-    signal_eventfd(one.wake_event);
-  }
+  wake_sessions();
 }
 
 /// The program still gets them.
@@ -161,7 +173,8 @@ std::string SourceInbox::give_input(const void* session, const InputBatch& batch
 std::string SourceInbox::give_message(const void* session, std::string body) {
   const std::scoped_lock lock(mutex_);
   if (!wake_for_messages_) {
-    return "this sender takes no messages: it runs without --messages";
+    ++counts_.messages_dropped;
+    return message_refusal_;
   }
   ++counts_.messages_received;
   Session* const sender = find(session);
@@ -172,6 +185,11 @@ std::string SourceInbox::give_message(const void* session, std::string body) {
   }
   wake_for_messages_();
   return {};
+}
+
+std::string SourceInbox::message_refusal() const {
+  const std::scoped_lock lock(mutex_);
+  return wake_for_messages_ ? std::string() : message_refusal_;
 }
 
 std::shared_ptr<const std::string> SourceInbox::next_outgoing(const void* session) {

@@ -34,7 +34,7 @@ class SourceInbox {
     std::uint64_t events_dropped = 0;   // by a full queue, for each reader
     std::uint64_t messages_received = 0;
     std::uint64_t messages_sent = 0;     // by the program; each goes to all viewers
-    std::uint64_t messages_dropped = 0;  // by full queues, either way
+    std::uint64_t messages_dropped = 0;  // by full queues, either way, or because nobody takes them
 
     /// Names every field, so that the compiler asks for a new one.
     Counts& operator+=(const Counts& more) noexcept {
@@ -79,6 +79,8 @@ class SourceInbox {
   void set_closing_reason(std::string why);
   /// From now on viewers may send messages; `wake` as above. An empty one: not any more.
   void take_messages(std::function<void()> wake);
+  /// Why viewers may send no messages while nobody takes them; without this call, because there is no --messages.
+  void set_message_refusal(std::string why);
   /// Of each viewer in turn, its oldest.
   [[nodiscard]] std::optional<ViewerMessage> take_message();
   /// Sends a JSON object to all viewers, at most max_message_body_bytes. A viewer that does not take its messages loses
@@ -88,13 +90,15 @@ class SourceInbox {
 
   // ---- The sessions' side; `session` identifies one ----
 
-  /// Its `wake_event` is signalled when it has a message to send, or another owner has left, until leave().
+  /// Its `wake_event` is signalled when it has a message to send, or a refusal may have ended, until leave().
   void join(const void* session, int wake_event);
   void leave(const void* session) noexcept;
   /// Its viewer's events. Returns why they are refused, or nothing.
   std::string give_input(const void* session, const InputBatch& batch);
   /// Its viewer's message. Returns why it is refused, or nothing; when too many of this viewer wait, it is dropped.
   std::string give_message(const void* session, std::string body);
+  /// Why give_message() would refuse one now.
+  [[nodiscard]] std::string message_refusal() const;
   /// Why give_input() would refuse its events now.
   [[nodiscard]] std::string input_refusal(const void* session) const;
   /// The next message for its viewer, or null.
@@ -112,11 +116,13 @@ class SourceInbox {
   void close(const Reader& reader) noexcept;
   void leave_behind(MessageQueue<ViewerMessage>& messages) noexcept;
   [[nodiscard]] std::string refusal_of(const void* session) const;
+  void wake_sessions() const noexcept;
   [[nodiscard]] Session* find(const void* session) noexcept;
 
   mutable std::mutex mutex_;
   std::vector<Reader*> readers_;
   std::string closing_reason_;
+  std::string message_refusal_ = "this sender takes no messages: it runs without --messages";
   const void* owner_ = nullptr;
   std::function<void()> wake_for_messages_;
   std::vector<Session> sessions_;

@@ -114,6 +114,8 @@ class Stream {
   /// limit, or wake() is called. False when one of these may be so already: then call claim(). Clears the descriptor
   /// before. The deadline is the caller's to keep. One thread.
   bool arm(const ClaimOptions& options = {}) noexcept;
+  /// Makes descriptor() unreadable again for good. For who knows that the stream has ended. The thread of arm().
+  void silence() noexcept;
   /// Makes descriptor() unreadable again until arm(), unless the stream has reached its limit. The thread of arm().
   void disarm() noexcept {
     is_armed_.store(false);

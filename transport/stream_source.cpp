@@ -141,6 +141,13 @@ bool Stream::arm(const ClaimOptions& options) noexcept {
   return true;
 }
 
+void Stream::silence() noexcept {
+  disarm();
+  if (limit_timer_.valid()) {
+    set_timer(limit_timer_.get(), 0);
+  }
+}
+
 /// Who changes something does so under the mutex, before this: it either sees that the stream is armed, or arm() sees
 /// the change.
 void Stream::tell_waiting() noexcept {
@@ -233,6 +240,8 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   frame.pool_slot = pool_slot;
   frame.file = info.file;
   frame.header.times.completed_ns = monotonic_ns();
+  slot.sequence_ = frame.header.sequence;
+  slot.completed_ns_ = frame.header.times.completed_ns;
   frame_completed(frame.header.times.completed_ns);
   for (SubscriberQueue* queue : queues_) {
     if (queue->reads_host_copy ? !work.is_in_host_memory : !work.is_in_block) {

@@ -70,11 +70,7 @@ void check_refused_cadence(const json& message) {
 
 void check_no_input(const json& message) {
   succeeds([&] { require_printable(read_no_input(message)); });
-  succeeds([&] {
-    const std::string text = read_no_message(message);
-    require_printable(text);
-    require(!text.empty(), "a refusal says something");
-  });
+  succeeds([&] { require_printable(read_no_message(message)); });
 }
 
 /// What the programs of both ends say to each other.
@@ -136,6 +132,7 @@ std::vector<std::string> seeds() {
       no_input("another viewer has the input"),
       no_input(""),
       no_message("it runs without --messages"),
+      no_message(""),
       program_message(R"({"score":7})"),
       json{{"stream", "bars"}, {"body", {{"a", 1}}}},
       to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}),

@@ -122,6 +122,60 @@ TEST(LibraryDescriptors, ASendersLoopSendsEveryFrame) {
   receiver.join();
 }
 
+namespace {
+
+/// The stream ends soon, or has ended.
+void expect_quiet_end(const SendingProgram& sending, int descriptor) {
+  fw_slot* slot = nullptr;
+  EXPECT_TRUE(is_readable(descriptor, timeout_ms));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_ENDED) << fw_message();
+    EXPECT_FALSE(is_readable(descriptor, 50));
+  }
+}
+
+}  // namespace
+
+TEST(LibraryDescriptors, AReceiversIsQuietOnceAcquireHasToldTheEnd) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  int descriptor = -1;
+  fw_frame* frame = nullptr;
+  fw_event event{};
+  ASSERT_EQ(fw_receiver_descriptor(receiving.receiver, &descriptor), FW_OK);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK);
+  fw_result result = FW_NOTHING;
+  while (result == FW_NOTHING && is_readable(descriptor, timeout_ms)) {
+    result = fw_receiver_acquire(receiving.receiver, 0, &frame);
+  }
+  EXPECT_EQ(result, FW_ENDED);
+  while (fw_receiver_next_event(receiving.receiver, &event, sizeof event) == FW_OK) {
+  }
+  EXPECT_EQ(event.state, FW_STATE_ENDED);
+  EXPECT_FALSE(is_readable(descriptor, 50));
+}
+
+/// Else an event loop that still has other work would never sleep again.
+TEST(LibraryDescriptors, AStreamsIsQuietOnceClaimHasToldTheEnd) {
+  for (const OptionList& options : {OptionList{}, OptionList{{"frames", "2"}}, OptionList{{"duration", "200ms"}}}) {
+    SendingProgram sending(options);
+    int descriptor = -1;
+    fw_slot* slot = nullptr;
+    ASSERT_EQ(fw_stream_descriptor(sending.stream, &descriptor), FW_OK);
+    ASSERT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
+    ASSERT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY);
+    EXPECT_FALSE(is_readable(descriptor, 0));
+    if (options.empty()) {
+      EXPECT_EQ(fw_sender_drain(sending.sender, second_ns), FW_OK);
+    } else if (options.front().first == "frames") {
+      ASSERT_EQ(sending.send(2, FW_CLAIM_UNWATCHED), FW_OK);
+    }
+    expect_quiet_end(sending, descriptor);
+  }
+}
+
 TEST(LibraryDescriptors, WakeMakesThemReadable) {
   SendingProgram sending;
   ReceivingProgram receiving(sending);

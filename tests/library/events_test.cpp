@@ -107,6 +107,7 @@ TEST_F(LibraryEvents, WrongInputIsNamed) {
   event.type = FW_EVENT_POINTER;
   event.x = 1e300;
   EXPECT_EQ(send(event), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("fw_receiver_send_event(): the event has no usable 'x' in its pointer"));
   event = {};
   event.type = FW_EVENT_TEXT;
   EXPECT_EQ(send(event), FW_ERROR_ARGUMENT);
@@ -146,6 +147,33 @@ TEST_F(LibraryEvents, WhatIsNoMessageIsNamed) {
   EXPECT_EQ(fw_stream_send(sending_.stream, large.c_str()), FW_ERROR_ARGUMENT);
 }
 
+/// The first next_event call opens both, also for a viewer that was refused before.
+TEST(LibraryEventsAlone, ARefusalEndsWhenTheStreamAsks) {
+  SendingProgram sending(every);
+  ReceivingProgram receiving(sending);
+  ASSERT_EQ(sending.send(1), FW_OK);
+  fw_frame_unref(receiving.acquire());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  fw_result result = FW_OK;
+  while ((result = fw_receiver_send(receiving.receiver, R"({"n": 1})")) == FW_OK &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(result, FW_ERROR_REFUSED);
+  EXPECT_TRUE(says("takes no messages: its program does not ask for any"));
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_GE(counts.messages_dropped, 1U);
+  fw_event event{};
+  EXPECT_EQ(fw_stream_next_event(sending.stream, &event, sizeof event), FW_NOTHING);
+  while ((result = fw_receiver_send(receiving.receiver, R"({"n": 2})")) == FW_ERROR_REFUSED &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(result, FW_OK) << fw_message();
+  EXPECT_STREQ(next_event(sending).text, R"({"n":2})");
+}
+
 TEST(LibraryEventsAlone, NobodyHears) {
   SendingProgram sending;
   EXPECT_EQ(fw_stream_send(sending.stream, "{}"), FW_NOBODY);
@@ -156,6 +184,8 @@ TEST(LibraryEventsAlone, NobodyHears) {
   event.struct_size = sizeof event;
   event.type = FW_EVENT_FOCUS;
   EXPECT_EQ(fw_receiver_send_event(receiver, &event), FW_NOBODY);
+  event.type = 99;
+  EXPECT_EQ(fw_receiver_send_event(receiver, &event), FW_ERROR_ARGUMENT) << "it is wrong for everybody";
   fw_receiver_destroy(receiver);
 }
 

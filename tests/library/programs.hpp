@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -168,6 +169,37 @@ class Waiting {
   std::atomic<bool> has_returned_ = false;
   std::thread thread_;  // the last member: it uses the others
 };
+
+/// Runs `body` in a child, which ends without destructors. Returns its exit status; 255 after a signal.
+inline int in_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+/// Sanitizers make programs several times slower, and map memory of their own whenever they like.
+constexpr bool is_sanitized() noexcept {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
+/// The thread sanitizer ends children that start threads.
+constexpr bool children_may_start_threads() noexcept {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  return false;
+#endif
+#endif
+  return true;
+}
 
 /// The message of the last error contains this.
 inline ::testing::AssertionResult says(const std::string& text) {

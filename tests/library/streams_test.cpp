@@ -56,6 +56,27 @@ TEST(LibraryStreams, APublishedSlotIsKeptAsItWas) {
   fw_slot_unref(kept);
 }
 
+TEST(LibraryStreams, APublishedSlotSaysWhatItsReceiversAreTold) {
+  SendingProgram sending(every, 1);
+  ReceivingProgram receiving(sending);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    fw_slot* const kept = claim(sending, 0);
+    const fw_frame_info info{sizeof info, 5, 7, 0, 0};
+    ASSERT_EQ(fw_slot_publish(kept, &info), FW_OK);
+    fw_view sent{};
+    ASSERT_EQ(fw_slot_view(kept, &sent, sizeof sent), FW_OK);
+    fw_slot_unref(kept);
+    fw_frame* const frame = receiving.acquire();
+    const fw_view received = view_of(frame);
+    EXPECT_EQ(sent.sequence, i);
+    EXPECT_EQ(sent.sequence, received.sequence);
+    EXPECT_EQ(sent.begun_ns, received.begun_ns);
+    EXPECT_GE(sent.completed_ns, sent.begun_ns);
+    EXPECT_EQ(sent.completed_ns, received.completed_ns);
+    fw_frame_unref(frame);
+  }
+}
+
 TEST(LibraryStreams, NobodyWatches) {
   SendingProgram sending;
   fw_slot* slot = nullptr;
@@ -63,6 +84,26 @@ TEST(LibraryStreams, NobodyWatches) {
   EXPECT_EQ(fw_stream_claim(sending.stream, 1'000'000, 0, &slot), FW_NOBODY);
   EXPECT_EQ(slot, nullptr);
   EXPECT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
+}
+
+TEST(LibraryStreams, NobodyCanWatchBeforeTheStart) {
+  fw_sender* sender = nullptr;
+  fw_stream* stream = nullptr;
+  fw_slot* slot = nullptr;
+  fw_format format{};
+  ASSERT_EQ(fw_sender_create(SettingsOf(OptionList{{"listen", "127.0.0.1:0"}}).get(), &sender), FW_OK) << fw_message();
+  ASSERT_EQ(fw_sender_add_stream(sender, "a", nullptr, &stream), FW_OK);
+  ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
+  ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
+  for (const std::int64_t wait_ns : {std::int64_t{0}, second_ns, FW_FOR_EVER}) {
+    EXPECT_EQ(fw_stream_claim(stream, wait_ns, 0, &slot), FW_ERROR_STATE);
+    EXPECT_TRUE(says("call fw_sender_start() first"));
+  }
+  ASSERT_EQ(fw_stream_claim(stream, FW_FOR_EVER, FW_CLAIM_UNWATCHED, &slot), FW_OK) << fw_message();
+  fw_slot_unref(slot);
+  ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
+  EXPECT_EQ(fw_stream_claim(stream, 0, 0, &slot), FW_NOBODY);
+  fw_sender_destroy(sender);
 }
 
 TEST(LibraryStreams, WhoHoldsEverySlotIsTold) {
@@ -112,9 +153,11 @@ TEST(LibraryStreams, SlotsOfAnEarlierFormatAreNotTakenForThoseOfThisOne) {
   for (int i = 0; i < 5; ++i) {
     held.push_back(claim(sending));
   }
-  sending.begin(0, FW_PIXEL_GRAY8, 100, 100);
   fw_slot* slot = nullptr;
-  EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY) << fw_message();
+  for (int i = 0; i < 40; ++i) {
+    sending.begin(0, FW_PIXEL_GRAY8, 100, 100);
+    EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY) << fw_message();
+  }
   EXPECT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
   for (fw_slot* const one : held) {
     fw_slot_unref(one);
@@ -166,26 +209,26 @@ TEST(LibraryStreams, ARefusedSenderTellsWhoWaitsForASlot) {
   SendingProgram other;
   fw_sender* sender = nullptr;
   fw_stream* stream = nullptr;
+  fw_stream* awaited = nullptr;
   fw_format format{};
+  fw_slot* slot = nullptr;
   int descriptor = -1;
   const std::string to = "127.0.0.1:" + std::to_string(other.port);
   ASSERT_EQ(fw_sender_create(SettingsOf(OptionList{{"to", to}}).get(), &sender), FW_OK) << fw_message();
   ASSERT_EQ(fw_sender_add_stream(sender, "a", nullptr, &stream), FW_OK);
+  ASSERT_EQ(fw_sender_add_stream(sender, "b", nullptr, &awaited), FW_OK);
   ASSERT_EQ(fw_format_init(&format, sizeof format, FW_PIXEL_RGBA, 4, 4), FW_OK);
   ASSERT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_OK);
+  ASSERT_EQ(fw_stream_begin(awaited, &format, 0, nullptr), FW_OK);
   ASSERT_EQ(fw_stream_descriptor(stream, &descriptor), FW_OK);
-  {
-    const Waiting before_it_dials([&] {
-      fw_slot* slot = nullptr;
-      EXPECT_EQ(fw_stream_claim(stream, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
-      EXPECT_FALSE(std::string(fw_message()).empty());
-    });
-    ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
-  }
+  ASSERT_EQ(fw_sender_start(sender), FW_OK) << fw_message();
+  EXPECT_EQ(fw_stream_claim(awaited, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
+  EXPECT_FALSE(std::string(fw_message()).empty());
   pollfd poller{.fd = descriptor, .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&poller, 1, 20'000), 1);
-  fw_slot* slot = nullptr;
   EXPECT_EQ(fw_stream_claim(stream, 0, 0, &slot), FW_ERROR_REFUSED);
+  EXPECT_EQ(::poll(&poller, 1, 0), 0) << "the program knows it";
+  EXPECT_EQ(fw_stream_claim(stream, FW_FOR_EVER, 0, &slot), FW_ERROR_REFUSED);
   EXPECT_EQ(fw_stream_begin(stream, &format, 0, nullptr), FW_ERROR_REFUSED);
   fw_sender_destroy(sender);
 }
@@ -240,6 +283,29 @@ TEST(LibraryStreams, CountsMayBeReadWhileTheirSenderIsDestroyed) {
     }
     fw_sender_destroy(sending.sender);
     counting.join();
+  }
+}
+
+/// A program may send and receive in one thread: its drain cannot wait for its next acquire.
+TEST(LibraryStreams, DrainEndsOnceTheLastFrameIsTaken) {
+  for (const OptionList& options :
+       {OptionList{}, OptionList{{"transport", "tcp"}}, OptionList{{"transport", "tcp"}, {"read", "caller"}}}) {
+    SendingProgram sending(every);
+    ReceivingProgram receiving(sending, options);
+    ASSERT_EQ(sending.send(7), FW_OK);
+    fw_frame* const held = receiving.acquire();
+    const fw_view view = view_of(held);
+    EXPECT_EQ(fw_sender_drain(sending.sender, timeout_ns), FW_OK) << fw_message();
+    std::int32_t state = -1;
+    EXPECT_EQ(fw_receiver_state(receiving.receiver, &state, nullptr, 0), FW_OK);
+    EXPECT_EQ(state, FW_STATE_ENDED);
+    EXPECT_EQ(fw_frame_check(held), FW_OK);
+    fw_sender_destroy(std::exchange(sending.sender, nullptr));
+    EXPECT_TRUE(is_all(view, 7));
+    EXPECT_EQ(fw_frame_check(held), FW_OK);
+    fw_frame_unref(held);
+    fw_frame* none = nullptr;
+    EXPECT_EQ(fw_receiver_acquire(receiving.receiver, FW_FOR_EVER, &none), FW_ENDED);
   }
 }
 

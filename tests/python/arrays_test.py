@@ -125,6 +125,18 @@ class ReadOnly(Streams):
         slot.release()
         self.assertRaises(framewire.StateError, slot.numpy)
 
+    def test_a_published_slot_says_what_its_receivers_are_told(self):
+        stream, receiver = self.pair((4, 4))
+        for number in range(3):
+            slot = stream.claim(timeout=DEADLINE_S)
+            slot.publish(pts_ns=5, tag=7, keep=True)
+            frame = receiver.acquire(timeout=DEADLINE_S)
+            self.assertEqual((slot.sequence, slot.pts_ns, slot.tag), (number, 5, 7))
+            self.assertEqual((slot.sequence, slot.begun_ns, slot.completed_ns),
+                             (frame.sequence, frame.begun_ns, frame.completed_ns))
+            slot.release()
+            frame.release()
+
     def test_copies_are_writable_and_counted(self):
         _, _, frame = self.one_frame((8, 8), fill=lambda slot: slot.numpy().fill(3))
         before = framewire.copies()

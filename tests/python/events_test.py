@@ -36,7 +36,29 @@ class Events(Streams):
         self.assertEqual((event.message, event.viewer_number), ({"zoom": 2.5, "text": "grün"}, 1))
         self.assertTrue(stream.send('{"ready": true}'))
         self.assertEqual(self.next_event(receiver, "message").message, {"ready": True})
-        self.assertRaises(framewire.ArgumentError, receiver.send, "no JSON")
+        for wrong in ("no JSON", '{"a": 1}\0 and more'):
+            self.assertRaises(framewire.ArgumentError, receiver.send, wrong)
+            self.assertRaises(framewire.ArgumentError, stream.send, wrong)
+        self.assertTrue(receiver.send({"a": "\0"}))
+        self.assertEqual(self.next_event(stream, "message").message, {"a": "\0"})
+
+    def test_a_refusal_ends_when_the_stream_asks(self):
+        stream, receiver = self.pair((64, 48))
+        stream.claim(timeout=DEADLINE_S).publish()
+        receiver.acquire(timeout=DEADLINE_S).release()
+
+        def is_refused():
+            try:
+                receiver.send({"n": 1})
+            except framewire.RefusedError as error:
+                self.assertIn("its program does not ask for any", str(error))
+                return True
+            return False
+        self.wait_until(is_refused, "a refusal")
+        self.assertGreaterEqual(stream.counts().messages_dropped, 1)
+        self.assertIsNone(stream.next_event())
+        self.wait_until(lambda: not is_refused(), "the end of the refusal")
+        self.assertEqual(self.next_event(stream, "message").message, {"n": 1})
 
     def test_nobody_gets_messages_without_a_session(self):
         self.assertFalse(self.send((8, 8)).send({}))

@@ -200,6 +200,20 @@ TEST_F(SessionInput, OfASourceThatTakesNoneIsRefused) {
   EXPECT_EQ(subscriber.counts().sessions, 1U);
 }
 
+TEST_F(SessionInput, WhoWasRefusedIsToldWhenTheProgramTakesMessages) {
+  Subscriber subscriber(dialling(), log_);
+  ASSERT_TRUE(take_frame(subscriber));
+  subscriber.send_message("{}");
+  ASSERT_TRUE(eventually([&] { return !subscriber.status().message_refusal.empty(); }));
+  stream_.inbox().take_messages([] {});
+  EXPECT_TRUE(eventually([&] { return subscriber.status().message_refusal.empty(); })) << "it is told without asking";
+  EXPECT_TRUE(subscriber.send_message(R"({"n":1})"));
+  std::optional<ViewerMessage> message;
+  ASSERT_TRUE(eventually([&] { return (message = stream_.inbox().take_message()).has_value(); }));
+  EXPECT_EQ(message->body, R"({"n":1})");
+  EXPECT_EQ(stream_.inbox().counts().messages_dropped, 1U);
+}
+
 TEST_F(SessionInput, BelongsToOneViewerAndIsReleasedWhenItLeaves) {
   const auto reader = stream_.inbox().open_input();
   Subscriber first(dialling(), log_);

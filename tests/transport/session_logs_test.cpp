@@ -113,5 +113,29 @@ TEST_F(SessionLogs, AProgramIsToldThatNoViewerWillCome) {
   EXPECT_FALSE(refused.claim()) << "it does not wait";
 }
 
+/// Without SubscriberOptions::on_finished a viewer says goodbye when its program closes it.
+TEST_F(SessionLogs, AViewerThatHasAllFramesIsNotSaidToHaveMissedSome) {
+  for (const bool takes : {false, true}) {
+    test::KeptLog log;
+    Stream stream{StreamOptions{.name = "test", .delivery = Delivery::every}};
+    stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    SenderService service(listening, {&stream}, "test", log);
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service.port()};
+    Subscriber subscriber(options, log);
+    auto slot = stream.claim({.deadline_ns = monotonic_ns() + timeout_ns});
+    ASSERT_TRUE(slot);
+    stream.publish(std::move(*slot), {});
+    EXPECT_TRUE(!takes || eventually([&] { return subscriber.next().has_value(); }));
+    stream.finish();
+    service.drain(monotonic_ns() + 100 * ns_per_ms);
+    ASSERT_EQ(service.reports().size(), 1U);
+    EXPECT_EQ(service.reports().front().ending, takes ? "the viewer took all frames, but did not say goodbye in time"
+                                                      : "the viewer did not take the last frames in time");
+  }
+}
+
 }  // namespace
 }  // namespace framewire

@@ -95,8 +95,22 @@ TEST_F(SourceInboxTest, CountsStatesThatAFullQueueDropsWhenTheOwnerLeaves) {
   EXPECT_EQ(reader->dropped(), 1U);
 }
 
+TEST_F(SourceInboxTest, SessionsAreWokenWhenTheProgramBeginsToTakeWhatItRefused) {
+  EXPECT_NE(inbox_.give_message(&one_, "{}").find("without --messages"), std::string::npos);
+  inbox_.set_message_refusal("nobody asks");
+  EXPECT_EQ(inbox_.give_message(&one_, "{}"), "nobody asks");
+  EXPECT_EQ(inbox_.message_refusal(), "nobody asks");
+  EXPECT_EQ(inbox_.counts().messages_dropped, 2U);
+  EXPECT_EQ(inbox_.counts().messages_received, 0U);
+  clear_eventfd(one_.get());
+  inbox_.take_messages([] {});
+  EXPECT_TRUE(clear_eventfd(one_.get()));
+  EXPECT_EQ(inbox_.message_refusal(), "");
+  const auto reader = inbox_.open_input();
+  EXPECT_TRUE(clear_eventfd(one_.get()));
+}
+
 TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
-  EXPECT_NE(inbox_.give_message(&one_, "{}").find("takes no messages"), std::string::npos);
   int wakes = 0;
   inbox_.take_messages([&] { ++wakes; });
   for (std::size_t i = 0; i < max_waiting_messages + 10; ++i) {

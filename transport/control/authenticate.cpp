@@ -1,6 +1,5 @@
 #include "transport/control/authenticate.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
 
@@ -150,7 +149,7 @@ TlsAnswer classify_answer(std::string_view first) {
 
 /// A listener that refuses TLS answers in plaintext. Reads its refusal and throws it.
 [[noreturn]] void throw_plain_refusal(int fd, const std::string& address, std::int64_t deadline_ns) {
-  FileDescriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  FileDescriptor copy = duplicate(fd);
   if (!copy.valid()) {
     throw Error::from_errno("read the refusal of " + address, errno);
   }
@@ -308,7 +307,7 @@ AuthenticatedChannel authenticate_listener(AcceptedSocket accepted, const Authen
   std::unique_ptr<ByteStream> stream;
   if (is_tls) {
     const auto refuse_offer = [&](int fd, const std::string& reason) {
-      refuse({.fd = FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), .address = accepted.address}, reason);
+      refuse({.fd = duplicate(fd), .address = accepted.address}, reason);
     };
     stream = std::make_unique<TlsStream>(std::move(accepted.fd), TlsRole::listener, *options.key, accepted.address,
                                          deadline_ns, nullptr, refuse_offer);

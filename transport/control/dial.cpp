@@ -36,7 +36,8 @@ int await_connection(int fd, std::int64_t deadline_ns, const StopWait& stop) {
 
 FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number,
                           const StopWait& stop, std::optional<std::uint8_t> type_of_service) {
-  FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  auto fd =
+      FileDescriptor::from([&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   if (!fd.valid()) {
     error_number = errno;
     return fd;

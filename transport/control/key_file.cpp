@@ -77,7 +77,7 @@ Key parse_key(const KeyText& text, std::string_view from) {
 
 /// Opens the file once, and checks it by its descriptor, so that nobody can replace it between check and use.
 FileDescriptor open_key(const std::string& path) {
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  auto file = FileDescriptor::from([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (!file.valid()) {
     const std::string way_out = errno == ENOENT ? "; make one with 'framewire key', or import the other machine's" : "";
     throw Error::failed(fmt::format("cannot open the key file {}: {}{}", path, errno_text(errno), way_out));

@@ -87,7 +87,8 @@ Plan plan_for(const ListenOptions& options) {
 }
 
 FileDescriptor open_tcp(const SocketAddress& address, std::optional<std::uint8_t> type_of_service) {
-  FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  auto fd = FileDescriptor::from(
+      [&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP); });
   if (!fd.valid()) {
     return fd;
   }
@@ -109,7 +110,7 @@ FileDescriptor open_tcp(const SocketAddress& address, std::optional<std::uint8_t
 }
 
 FileDescriptor open_unix(std::uint16_t port) {
-  FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  auto fd = FileDescriptor::from([] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   const SocketAddress address = unix_address(port);
   if (fd.valid() && (::bind(fd.get(), address.get(), address.size_bytes) != 0 || ::listen(fd.get(), backlog) != 0)) {
     const int error_number = errno;
@@ -169,7 +170,8 @@ std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& a
 std::uint16_t free_port(const HostPort& at, const SocketAddress& like) {
   SocketAddress address = like;
   set_port(address, 0);
-  const FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  const auto fd =
+      FileDescriptor::from([&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP); });
   if (!fd.valid() || ::bind(fd.get(), address.get(), address.size_bytes) != 0) {
     throw cannot_listen(at, address, errno);
   }
@@ -274,8 +276,10 @@ std::optional<AcceptedSocket> Listener::accept() noexcept {
 std::optional<AcceptedSocket> Listener::accept_from(const Socket& socket) noexcept {
   SocketAddress peer;
   peer.size_bytes = sizeof peer.storage;
-  FileDescriptor fd(::accept4(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  auto fd = FileDescriptor::from([&] {
+    return ::accept4(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+  });
   if (!fd.valid()) {
     accept_errno_ = is_passing(errno) || errno == ECONNABORTED ? accept_errno_ : errno;
     return std::nullopt;

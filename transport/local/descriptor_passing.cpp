@@ -17,8 +17,8 @@ constexpr std::size_t max_descriptors = 8;
 
 using ControlBuffer = std::array<char, CMSG_SPACE(max_descriptors * sizeof(int))>;
 
-std::vector<FileDescriptor> take_descriptors(msghdr& message) {
-  std::vector<FileDescriptor> taken;
+/// Takes all descriptors: an unexpected one is closed with `taken`, and not leaked.
+void take_descriptors(msghdr& message, std::vector<FileDescriptor>& taken) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
       continue;
@@ -30,7 +30,6 @@ std::vector<FileDescriptor> take_descriptors(msghdr& message) {
       taken.emplace_back(fd);
     }
   }
-  return taken;
 }
 
 }  // namespace
@@ -70,11 +69,15 @@ std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   ssize_t received = -1;
-  do {
-    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  } while (received < 0 && errno == EINTR);
-  // Takes all descriptors: an unexpected one is closed here and not leaked.
-  std::vector<FileDescriptor> descriptors = take_descriptors(message);
+  std::vector<FileDescriptor> descriptors;
+  descriptors.reserve(max_descriptors);
+  {
+    const UnforkedSection section;
+    do {
+      received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    } while (received < 0 && errno == EINTR);
+    take_descriptors(message, descriptors);
+  }
   if (received <= 0) {
     throw Error::lost_peer("the sender went away before it handed over its shared memory");
   }

@@ -22,6 +22,7 @@ bool has_option(int fd, int option, int wanted) noexcept {
 
 std::pair<FileDescriptor, FileDescriptor> make_wake_sockets() {
   std::array<int, 2> ends{-1, -1};
+  const UnforkedSection section;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw Error::from_errno("create a pair of sockets", errno);
   }

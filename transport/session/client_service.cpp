@@ -1,6 +1,5 @@
 #include "transport/session/client_service.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -28,7 +27,7 @@ bool ClientService::greet(AuthenticatedChannel& authenticated, SessionAcceptor& 
     if (has_ended_) {
       return false;
     }
-    served_fd_.reset(::fcntl(authenticated.channel->fd(), F_DUPFD_CLOEXEC, 0));
+    served_fd_ = duplicate(authenticated.channel->fd());
     is_serving_ = true;
   }
   serve_(authenticated, acceptor);

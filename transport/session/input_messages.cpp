@@ -49,7 +49,7 @@ json no_message(const std::string& text) {
 
 std::string read_no_message(const json& message) {
   expect_type(message, "no_message");
-  return reason_field(message, "text");
+  return text_field(message, "text").empty() ? std::string() : reason_field(message, "text");
 }
 
 std::optional<std::string> checked_body(std::string_view text) {

@@ -1,6 +1,5 @@
 #include "transport/session/sender_service.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -134,14 +133,16 @@ std::uint16_t SenderService::port() const noexcept {
   return acceptor_ ? acceptor_->port() : std::uint16_t{0};
 }
 
-void SenderService::drain(std::int64_t deadline_ns) {
+bool SenderService::drain(std::int64_t deadline_ns) {
   cut_at(deadline_ns);
   std::unique_lock lock(mutex_);
+  const bool has_sessions = !sessions_.empty();
   while (!sessions_.empty() && monotonic_ns() < handshakes_end_ns()) {
     changed_.wait_until(lock, as_time_point(handshakes_end_ns()));
   }
   end_handshakes();
   changed_.wait(lock, [&] { return sessions_.empty(); });
+  return !has_sessions || deadline_ns == INT64_MAX || monotonic_ns() < deadline_ns;
 }
 
 void SenderService::cut_at(std::int64_t deadline_ns) {
@@ -322,7 +323,7 @@ void SenderService::dial_once() {
                                context_.parameters.type_of_service);
   {
     const std::scoped_lock lock(mutex_);
-    handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
+    handshake_fd_ = duplicate(dialled.fd.get());
     if (stopping_) {
       return;
     }

@@ -66,8 +66,9 @@ class SenderService {
 
   /// Waits until every session has ended with a bye after its last frame. Call Stream::finish() on the streams before.
   /// At `deadline_ns` the remaining sessions are cut and no new ones begin; handshakes are cut one second later.
-  /// cut_at() can move the deadline closer during the wait. The owner's thread.
-  void drain(std::int64_t deadline_ns);
+  /// cut_at() can move the deadline closer during the wait. False: the deadline has passed, and there were sessions.
+  /// The owner's thread.
+  bool drain(std::int64_t deadline_ns);
   /// Sets the deadline after which sessions are cut; the earliest one set counts. Any thread.
   void cut_at(std::int64_t deadline_ns);
   /// For an immediate end: like cut_at() for established sessions, but ends handshakes at once, and no session begins.

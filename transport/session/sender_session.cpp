@@ -223,10 +223,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   } else if (type == "input") {
     take_input(read_input(message));
   } else if (type == "message") {
-    const std::string refusal = stream_->inbox().give_message(this, read_program_message(message));
-    if (!refusal.empty() && !std::exchange(has_refused_message_, true)) {
-      authenticated_.channel->post(no_message(refusal));
-    }
+    tell_message_refusal(stream_->inbox().give_message(this, read_program_message(message)));
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;
@@ -250,7 +247,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   // Ignore other types: a newer viewer may send them.
 }
 
-/// A viewer is told once why its input is refused, and when that changes.
+/// A viewer is told once why its input or its messages are refused, and when that changes.
 void SenderSession::take_input(const InputBatch& batch) {
   tell_input_refusal(stream_->inbox().give_input(this, batch));
 }
@@ -262,6 +259,13 @@ void SenderSession::tell_input_refusal(std::string refusal) {
   }
 }
 
+void SenderSession::tell_message_refusal(std::string refusal) {
+  if (refusal != message_refusal_) {
+    authenticated_.channel->post(no_message(refusal));
+    message_refusal_ = std::move(refusal);
+  }
+}
+
 void SenderSession::send_program_messages() {
   if (!has_begun_) {
     return;  // the viewer is still in its handshake, and may expect another message
@@ -269,6 +273,9 @@ void SenderSession::send_program_messages() {
   SourceInbox& inbox = stream_->inbox();
   if (!input_refusal_.empty() && !bye_sent_) {
     tell_input_refusal(inbox.input_refusal(this));
+  }
+  if (!message_refusal_.empty() && !bye_sent_) {
+    tell_message_refusal(inbox.message_refusal());
   }
   while (!bye_sent_ && !authenticated_.channel->has_backlog()) {
     const auto body = inbox.next_outgoing(this);
@@ -311,7 +318,7 @@ void SenderSession::send_bye_when_drained() {
     authenticated_.channel->post(to_json(ByeMessage{
         .reason = "the stream ended", .frames_sent = subscription_->conclude().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
-    report_.ending = "the " + report_.receiver_label + " did not take the last frames in time";
+    was_late_ = true;
     is_over_ = true;
   }
 }
@@ -403,6 +410,11 @@ SessionReport SenderSession::make_report() {
   const std::uint64_t known_received = report_.bye_received ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
+  if (was_late_) {
+    report_.ending = "the " + report_.receiver_label +
+                     (report_.frames_lost > 0 ? " did not take the last frames in time"
+                                              : " took all frames, but did not say goodbye in time");
+  }
   report_.frames_pulled = report_.pulls ? std::min(viewer_received_, stream_->frames_produced()) : 0;
   return report_;
 }

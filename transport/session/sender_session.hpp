@@ -66,6 +66,7 @@ class SenderSession {
   void forget_viewer() noexcept;
   void take_input(const InputBatch& batch);
   void tell_input_refusal(std::string refusal);
+  void tell_message_refusal(std::string refusal);
   void send_program_messages();
   void announce_epoch();
   void announce_renders();
@@ -87,6 +88,7 @@ class SenderSession {
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more
   bool bye_sent_ = false;
   bool is_over_ = false;
+  bool was_late_ = false;                // the viewer's bye did not come in time
   std::uint64_t announced_renders_ = 0;  // RenderRequests::taken()
   bool may_have_messages_ = true;        // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;
@@ -95,7 +97,7 @@ class SenderSession {
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
   std::string input_refusal_;                   // that the viewer was told
-  bool has_refused_message_ = false;
+  std::string message_refusal_;                 // the same
   SessionReport report_;
 };
 

@@ -1,6 +1,5 @@
 #include "transport/session/session_acceptor.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -153,7 +152,7 @@ void SessionAcceptor::evict_oldest() noexcept {
 }
 
 void SessionAcceptor::start_connection(AcceptedSocket accepted) {
-  FileDescriptor unidentified_fd(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor unidentified_fd = duplicate(accepted.fd.get());
   const int error_number = errno;
   if (!unidentified_fd.valid()) {
     // Without a second descriptor a silent peer could not be closed, and the session would lack descriptors, too. The

@@ -18,6 +18,9 @@ void Subscriber::wait(std::int64_t deadline_ns, WaitMode mode) {
 bool Subscriber::arm() {
   return implementation_->arm();
 }
+void Subscriber::silence() noexcept {
+  implementation_->silence();
+}
 int Subscriber::descriptor() const noexcept {
   return implementation_->descriptor();
 }

@@ -41,6 +41,7 @@ struct SubscriberStatus {
   SubscriberState state = SubscriberState::waiting;
   std::string message;  // for the user: which peer it waits for, or why the session was lost or refused
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
+  bool is_out_of_memory = false;            // for failed: this end has not enough of it
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
   std::string transport;                    // name(LinkKind)
   std::string memory;                       // the kind of memory that frames arrive in (MemoryKind::name())
@@ -100,9 +101,12 @@ struct SubscriberOptions {
   bool takes_messages = false;         // take_message() is called; otherwise messages of the sender are ignored
   std::function<void()> on_message{};  // one has come; the subscriber's thread calls it, and it must not wait
   bool confirms_epochs = false;        // the frames of an epoch arrive only after confirm_epoch()
-  std::string program{};               // name and version to tell the peer; empty: framewire-view's
-  std::string client_role{};           // with listen: also serves peers of this role,
-  ServeClient serve_client{};          // with this function
+  // The sender has said bye, and next() has returned all of its frames. The subscriber's thread calls it, once, and
+  // says bye as soon as it has returned. Without it the sender waits for close().
+  std::function<void()> on_finished{};
+  std::string program{};                              // name and version to tell the peer; empty: framewire-view's
+  std::string client_role{};                          // with listen: also serves peers of this role,
+  ServeClient serve_client{};                         // with this function
   BeforeHello before_hello = [](MessageChannel&) {};  // with dial: turns the peer into a sender, if it needs that
 };
 
@@ -188,6 +192,9 @@ class Subscriber {
   /// status, and then call it again. One descriptor serves all sessions. The thread that calls next().
   bool arm();
   [[nodiscard]] int descriptor() const noexcept;
+  /// Makes descriptor() unreadable until the status changes, wake() is called, or arm(): for who knows that no frame
+  /// will come. The thread that calls next().
+  void silence() noexcept;
   /// The program is ready for the epoch in the status with this `epochs_begun`. With confirms_epochs, the sender sends
   /// no frame of the epoch before this call: under `latest` it keeps the newest one and counts the others as skipped,
   /// under `every` it waits. Any thread.

@@ -1,12 +1,12 @@
 #include "transport/session/subscriber_implementation.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/saturating.hpp"
 #include "base/wait.hpp"
+#include "memory/out_of_memory.hpp"
 #include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
@@ -140,7 +141,9 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
     return handle_failure(error, session.get());
   } catch (const Error& error) {
     return handle_failure(error, session.get());
-  } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
+  } catch (const std::bad_alloc&) {
+    return handle_failure(OutOfMemory("out of memory"), session.get());
+  } catch (const std::exception& error) {  // out of threads: the next attempt may succeed
     return handle_failure(Error::failed(error.what()), session.get());
   }
 }
@@ -187,6 +190,7 @@ void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noex
   }
   status_.state = SubscriberState::failed;
   status_.exit_status = ExitStatus::failed;
+  status_.is_out_of_memory = true;
   status_.message = "out of memory";  // fits into the string itself
   tell_program();
 }
@@ -236,7 +240,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authent
 /// Sets the connection that close() shuts down; -1: none. Returns false when close() has already begun.
 bool Subscriber::Implementation::set_handshake_fd(int fd) noexcept {
   const std::scoped_lock lock(mutex_);
-  handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  handshake_fd_ = fd < 0 ? FileDescriptor() : duplicate(fd);
   return !stopping_;
 }
 
@@ -347,15 +351,8 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       }
     }
   }
-  // After its bye the sender waits only for ours. The program sends it when it has taken every frame.
   publish_news(session, epoch);
-  for (;;) {
-    clear_eventfd(thread_event_.get());
-    if (is_stopping()) {
-      return;
-    }
-    await_news(session);
-  }
+  await_close_after_bye(session);
 }
 
 void Subscriber::Implementation::keep_clock(const ClockEstimate& clock) noexcept {
@@ -473,6 +470,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session, s
   if (is_final || timed_out) {
     status_.state = SubscriberState::failed;
     status_.exit_status = error.status();
+    status_.is_out_of_memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
   }
   if (had_session && !is_refused && !cannot_go_on) {
     line = "lost the sender: " + status_.message;

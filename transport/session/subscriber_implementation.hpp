@@ -30,6 +30,10 @@ class Subscriber::Implementation {
   std::optional<ReceivedFrame> next();
   void wait(std::int64_t deadline_ns, WaitMode mode);
   bool arm();
+  void silence() noexcept {
+    watch(nullptr, -1);
+    clear_eventfd(program_event_.get());
+  }
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
   void confirm_epoch(std::uint64_t epochs_begun) noexcept {
     confirmed_epoch_.store(epochs_begun);
@@ -90,6 +94,8 @@ class Subscriber::Implementation {
   bool give_up(const Error& error, bool had_session, std::string& line);
   bool wait_before_retry();
   void finish_if_done();
+  void await_close_after_bye(const ViewerSession& session);
+  void send_bye(const std::string& statistics_json);
   void tell_program() noexcept {
     ++status_version_;
     signal_eventfd(program_event_.get());
@@ -120,6 +126,7 @@ class Subscriber::Implementation {
   ViewerOutbox outbox_;                            // has a mutex of its own
   bool is_closing_ = false;                        // close() says bye: no further session begins
   bool stopping_ = false;                          // it has said bye
+  bool has_begun_bye_ = false;                     // one of the two threads says it, or has
   std::atomic<std::uint64_t> status_version_ = 0;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;
   std::atomic<std::uint64_t> frames_lost_ = 0;

@@ -1,6 +1,5 @@
 // A Subscriber's functions on the program's thread: it takes frames, and sleeps until there are more.
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <memory>
@@ -43,19 +42,6 @@ bool Subscriber::Implementation::drive_link() {
 std::shared_ptr<ReceiverLink> Subscriber::Implementation::link_to_read() const {
   const std::scoped_lock lock(mutex_);
   return flows_.link();
-}
-
-void Subscriber::Implementation::finish_if_done() {
-  const auto end = flows_.outcome();
-  if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
-    return;
-  }
-  const bool is_well = end->fault.empty();
-  frames_lost_ += end->frames_lost;
-  status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
-  status_.message = is_well ? "the stream ended" : end->fault;
-  status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
-  tell_program();
 }
 
 void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
@@ -130,39 +116,6 @@ SubscriberCounts Subscriber::Implementation::counts() const {
           .frames_discarded = flows_.frames_discarded(),
           .sessions = sessions_.load(),
           .messages_dropped = outbox_.messages_dropped()};
-}
-
-void Subscriber::Implementation::close(const std::string& statistics_json) {
-  FrameFlows::Goodbye goodbye;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (std::exchange(is_closing_, true)) {
-      return;
-    }
-    if (has_session_ && !flows_.empty()) {
-      goodbye = flows_.begin_bye();
-    }
-  }
-  // Without the mutex: a sender that is stopped takes nothing for a second. And before the other thread learns of the
-  // end, because it may hang up then.
-  if (goodbye.session) {
-    goodbye.session->send_bye(usual_viewer_reason, goodbye.frames_received, statistics_json);
-  }
-  {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
-    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
-    client_service_.end();
-  }
-  changed_.notify_all();
-  signal_eventfd(thread_event_.get());
-  signal_eventfd(stop_event_.get());
-  if (acceptor_) {
-    acceptor_->end_waits();
-  }
-  thread_.join();
-  flows_.finish();
-  acceptor_.reset();
 }
 
 }  // namespace framewire

@@ -83,6 +83,9 @@ static PyObject* publish(struct picture* picture, const fw_frame_info* info, boo
     return NULL;
   }
   picture->is_published = true;
+  if (result == FW_OK) {  // it has the frame's number now
+    fw_slot_view(memory->handle, &picture->view, sizeof picture->view);
+  }
   atomic_store(&memory->read_only, true);
   shared_memory_unref(memory);
   if (!keep) {

@@ -1,0 +1,96 @@
+// How a Subscriber's last session ends: the program has taken every frame, or wants no more.
+#include <sys/socket.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/wait.hpp"
+#include "transport/session/subscriber_implementation.hpp"
+
+namespace framewire {
+
+void Subscriber::Implementation::finish_if_done() {
+  const auto end = flows_.outcome();
+  if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
+    return;
+  }
+  const bool is_well = end->fault.empty();
+  frames_lost_ += end->frames_lost;
+  status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
+  status_.message = is_well ? "the stream ended" : end->fault;
+  status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
+  tell_program();
+  if (options_.on_finished) {
+    signal_eventfd(thread_event_.get());
+  }
+}
+
+/// After its bye the sender waits only for ours. close() says it when the program wants no more frames, or this thread
+/// does when it has taken every one.
+void Subscriber::Implementation::await_close_after_bye(const ViewerSession& session) {
+  bool is_left = false;
+  for (;;) {
+    clear_eventfd(thread_event_.get());
+    if (is_stopping()) {
+      return;
+    }
+    bool is_finished = false;
+    if (options_.on_finished && !is_left) {
+      const std::scoped_lock lock(mutex_);
+      finish_if_done();
+      is_finished = status_.state == SubscriberState::finished;
+    }
+    if (is_finished) {
+      options_.on_finished();
+      send_bye("{}");
+      is_left = true;
+    }
+    if (is_left) {
+      wait_for(thread_event_.get(), POLLIN, INT64_MAX);  // the link may have ended
+    } else {
+      await_news(session);
+    }
+  }
+}
+
+/// To the current session's sender, unless it was said before.
+void Subscriber::Implementation::send_bye(const std::string& statistics_json) {
+  FrameFlows::Goodbye goodbye;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_session_ || flows_.empty() || std::exchange(has_begun_bye_, true)) {
+      return;
+    }
+    goodbye = flows_.begin_bye();
+  }
+  // Without the mutex: a sender that is stopped takes nothing for a second.
+  goodbye.session->send_bye(usual_viewer_reason, goodbye.frames_received, statistics_json);
+}
+
+void Subscriber::Implementation::close(const std::string& statistics_json) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(is_closing_, true)) {
+      return;
+    }
+  }
+  send_bye(statistics_json);  // before the other thread learns of the end, because it may hang up then
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
+    client_service_.end();
+  }
+  changed_.notify_all();
+  signal_eventfd(thread_event_.get());
+  signal_eventfd(stop_event_.get());
+  if (acceptor_) {
+    acceptor_->end_waits();
+  }
+  thread_.join();
+  flows_.finish();
+  acceptor_.reset();
+}
+
+}  // namespace framewire
