@@ -214,8 +214,8 @@ void Program::require_sender(const ViewedStream& stream) const {
     case SubscriberState::connected:
       if (stream.statistics().counts().frames_received == 0) {
         throw Error::lost_peer(about +
-                               "no frame came before --duration was over, although the sender is connected; check "
-                               "whether its source has frames, or is too slow to make one in that time");
+                               "no frame came before --duration was over, although the sender is connected; its "
+                               "source has none, or is too slow");
       }
       break;
     case SubscriberState::finished:
