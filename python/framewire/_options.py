@@ -3,7 +3,22 @@ import os
 import typing
 from collections.abc import Mapping
 
+from framewire._framewire import ArgumentError
+
 Option = typing.Union[str, int, float, bool, os.PathLike, None]
+
+
+_ENDPOINT = ["listen", "transport", "memory", "key", "insecure", "encrypt", "timeout", "tos", "rdma_address"]
+OF_SENDER = [*_ENDPOINT, "to"]
+OF_STREAM = ["delivery", "slots", "viewers", "frames", "duration", "spin"]
+OF_RECEIVER = [*_ENDPOINT, "no_relaxed_ordering", "delivery", "retry", "spin", "reconnect", "read"]
+
+
+def check_names(options: Mapping[str, object], known: list[str]) -> None:
+    """The library would name its own options, with dashes, and only those of one handle."""
+    for name in options:
+        if name not in known:
+            raise ArgumentError(f"there is no option {name!r} here; it takes {', '.join(known)}")
 
 
 def option_pairs(options: Mapping[str, Option]) -> list[tuple[str, str]]:

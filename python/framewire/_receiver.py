@@ -10,7 +10,7 @@ from framewire import _framewire
 from framewire._closing import close_at_exit
 from framewire._events import Endpoint, Event
 from framewire._framewire import EndOfStream, Frame
-from framewire._options import Option, option_pairs
+from framewire._options import OF_RECEIVER, Option, check_names, option_pairs
 from framewire._records import ReceiverCounts
 
 
@@ -27,6 +27,7 @@ class Receiver(_framewire.Receiver, Endpoint):
         Options are those of framewire view, with underscores: listen, transport, key, insecure, encrypt, timeout, tos,
         rdma_address, no_relaxed_ordering, delivery, retry, spin; and reconnect (True) and read ("thread" or "caller").
         """
+        check_names(options, OF_RECEIVER)
         Endpoint.__init__(self, takes_events=True)
         self._messages_dropped = 0
         super().__init__(source, option_pairs(options))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import fractions
+import operator
 import threading
 import typing
 import weakref
@@ -12,11 +13,10 @@ from framewire import _framewire
 from framewire._closing import close_at_exit
 from framewire._events import Endpoint
 from framewire._framewire import EndOfStream, Slot
-from framewire._options import Option, option_pairs
+from framewire._options import OF_SENDER, OF_STREAM, Option, check_names, option_pairs
 
 Size = typing.Union[tuple[int, int], int]
 Rate = typing.Union[int, float, fractions.Fraction, tuple[int, int], None]
-_STREAM_OPTIONS = {"delivery", "slots", "viewers", "frames", "duration", "spin"}
 # A loop over slots holds the last slot, and maybe an array of it, when it claims the next one.
 _KEPT_SLOTS = 2
 _DRAIN_S = 5
@@ -45,7 +45,7 @@ class Stream(_framewire.Stream, Endpoint):
         program holds beside the one that it fills. Details: sample_aspect=(1, 1), and the numbers of Format:
         colour_matrix, colour_range, colour_transfer, colour_primaries, chroma_location, alpha_mode, field_order.
         """
-        width, height = (size, 1) if isinstance(size, int) else size
+        width, height = _width_and_height(size, format)
         return self._begin(format, width, height, kept_slots=kept_slots, frame_rate=_ratio(frame_rate), **details)
 
     def close(self) -> None:
@@ -97,6 +97,7 @@ class Sender(_framewire.Sender):
     def __init__(self, **options: Option) -> None:
         """Options are those of framewire send, with underscores: listen, to, transport, key, insecure, encrypt,
         timeout, tos, rdma_address."""
+        check_names(options, OF_SENDER)
         super().__init__(option_pairs(options))
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._is_started = False
@@ -107,7 +108,7 @@ class Sender(_framewire.Sender):
 
         Options: delivery, slots, viewers, frames, duration, spin; others as for Stream.begin().
         """
-        of_stream = _take(options, _STREAM_OPTIONS)
+        of_stream = _take(options, OF_STREAM)
         if size is None and options:
             raise TypeError(f"a stream without a size has no option {', '.join(options)}")
         stream = Stream(self, name, of_stream)
@@ -116,6 +117,7 @@ class Sender(_framewire.Sender):
         return stream
 
     def start(self) -> None:
+        """Listens, or dials: viewers may come from now on. Raises FailedError if the port is in use."""
         super().start()
         self._is_started = True
 
@@ -188,7 +190,8 @@ def send(name: str, size: Size, format: str = "rgba", *, frame_rate: Rate = None
 
     Options are those of Sender and of Sender.add_stream(). Viewers may come from now on.
     """
-    of_stream = _take(options, _STREAM_OPTIONS)
+    check_names(options, [*OF_SENDER, *OF_STREAM])
+    of_stream = _take(options, OF_STREAM)
     sender = Sender(**options)
     try:
         stream = Stream(sender, name, of_stream, owns_sender=True)
@@ -200,9 +203,18 @@ def send(name: str, size: Size, format: str = "rgba", *, frame_rate: Rate = None
     return stream
 
 
-def _take(options: dict[str, typing.Any], names: set[str]) -> dict[str, typing.Any]:
+def _take(options: dict[str, typing.Any], names: list[str]) -> dict[str, typing.Any]:
     """Takes these options out of the others."""
-    return {name: options.pop(name) for name in names & options.keys()}
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def _width_and_height(size: Size, format: str) -> tuple[int, int]:
+    if format == "bytes" and not isinstance(size, (bool, tuple)):
+        return (operator.index(size), 1)
+    if not isinstance(size, tuple) or len(size) != 2 or any(isinstance(number, bool) for number in size):
+        kind = "a number of bytes" if format == "bytes" else "(width, height)"
+        raise TypeError(f"the size of the format {format} is {kind}; it is {size!r}")
+    return size
 
 
 def _ratio(rate: Rate) -> tuple[int, int]:

@@ -252,6 +252,35 @@ class Wrong(Streams):
             self.assertIsInstance(caught.exception, ValueError)
             self.assertLessEqual(len(str(caught.exception).split()), 30)
 
+    def test_an_unknown_option_lists_all_that_there_are(self):
+        known = framewire._options
+        endpoint = ["listen", "rdma_address"]
+        for make, names in (
+                (lambda: framewire.send("test", (8, 8), rubbish=3), [*endpoint, "to", "slots", "viewers"]),
+                (lambda: framewire.Sender(rubbish=3), [*endpoint, "to"]),
+                (lambda: framewire.receive(rubbish=3), [*endpoint, "no_relaxed_ordering", "retry"])):
+            with self.assertRaisesRegex(framewire.ArgumentError, "rubbish") as caught:
+                make()
+            for name in names:
+                self.assertIn(name, str(caught.exception))
+        # The lists here are those of the library.
+        unknown = [("rubbish", "3")]
+        with framewire.Sender() as sender:
+            for make, names in ((lambda: framewire._framewire.Sender(unknown), known.OF_SENDER),
+                                (lambda: framewire._framewire.Stream(sender, "test", unknown), known.OF_STREAM),
+                                (lambda: framewire._framewire.Receiver(None, unknown), known.OF_RECEIVER)):
+                with self.assertRaisesRegex(framewire.ArgumentError, "it takes ") as caught:
+                    make()
+                listed = str(caught.exception).partition("it takes ")[2].replace("-", "_").split(", ")
+                self.assertEqual(sorted(listed), sorted(names))
+
+    def test_a_size_is_what_its_format_needs(self):
+        for size, format in ((5, "rgba"), (True, "bytes"), ((True, 8), "rgba"), ((8, 8, 4), "rgba"), ("88", "rgba")):
+            with self.subTest((size, format)):
+                self.assertRaisesRegex(TypeError, "size|integer", framewire.send, "test", size, format,
+                                       listen="127.0.0.1:0")
+        self.send(5, "bytes").close()
+
     def test_options_are_text_numbers_or_paths(self):
         self.assertRaisesRegex(TypeError, "option key.*object", framewire.receive, "127.0.0.1:1", key=object())
         receiver = framewire.receive("127.0.0.1:1", key=None, insecure=False, encrypt=True, timeout=5, spin=False,
