@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "library/option_words.hpp"
 #include "memory/out_of_memory.hpp"
 
 namespace framewire {
@@ -70,7 +71,15 @@ fw_result failed(const std::exception& error) noexcept {
                   error.what());
     return result;
   }
-  keep(dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "there is not enough memory" : error.what());
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    keep("there is not enough memory");
+    return result;
+  }
+  try {
+    keep(in_option_words(error.what()));
+  } catch (const std::exception&) {
+    keep(error.what());
+  }
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "library/include/framewire/framewire.h"
+#include "library/option_words.hpp"
 
 namespace framewire {
 
@@ -29,7 +30,7 @@ class ProgramLog final : public Log {
       return;
     }
     const ProgramLog* const before = std::exchange(in_function_of_, this);
-    function_(user_, static_cast<std::int32_t>(level), std::string(text).c_str());
+    function_(user_, static_cast<std::int32_t>(level), in_option_words(text).c_str());
     in_function_of_ = before;
   }
 

@@ -10,6 +10,7 @@
 #include "library/events.hpp"
 #include "library/failure.hpp"
 #include "library/formats.hpp"
+#include "library/option_words.hpp"
 #include "memory/out_of_memory.hpp"
 #include "transport/control/token.hpp"
 
@@ -36,7 +37,14 @@ std::int32_t c_state(SubscriberState state) noexcept {
 }
 
 std::string text_of(const SubscriberStatus& status) {
-  return status.state == SubscriberState::connected ? status.start_line : status.message;
+  return in_option_words(status.state == SubscriberState::connected ? status.start_line : status.message);
+}
+
+/// What a source would say of the event, to the program that has made it.
+std::string of_own_event(std::string_view fault) {
+  constexpr std::string_view of_peer = "the peer's input has ";
+  fault.remove_prefix(fault.starts_with(of_peer) ? of_peer.size() : 0);
+  return "fw_receiver_send_event(): the event has " + std::string(fault);
 }
 
 }  // namespace
@@ -351,14 +359,15 @@ fw_result Receiver::send(const std::string& message) {
 
 fw_result Receiver::send_event(const fw_event& event) {
   const SubscriberStatus status = subscriber_->status();
-  if (status.state != SubscriberState::connected || !status.format) {
-    return FW_NOBODY;
-  }
-  const InputBatch batch{.viewer = viewer_id_, .epoch = status.format_epoch, .events = {input_event(event)}};
+  const InputBatch batch{
+      .viewer = viewer_id_, .epoch = std::max(status.format_epoch, 1U), .events = {input_event(event)}};
   try {
     read_input(to_json(batch));
   } catch (const Error& error) {
-    throw Failure(FW_ERROR_ARGUMENT, std::string("fw_receiver_send_event(): ") + error.what());
+    throw Failure(FW_ERROR_ARGUMENT, of_own_event(error.what()));
+  }
+  if (status.state != SubscriberState::connected || !status.format) {
+    return FW_NOBODY;
   }
   if (!status.input_refusal.empty()) {
     throw Failure(FW_ERROR_REFUSED, status.input_refusal);

@@ -107,6 +107,7 @@ TEST_F(LibraryEvents, WrongInputIsNamed) {
   event.type = FW_EVENT_POINTER;
   event.x = 1e300;
   EXPECT_EQ(send(event), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("fw_receiver_send_event(): the event has no usable 'x' in its pointer"));
   event = {};
   event.type = FW_EVENT_TEXT;
   EXPECT_EQ(send(event), FW_ERROR_ARGUMENT);
@@ -183,6 +184,8 @@ TEST(LibraryEventsAlone, NobodyHears) {
   event.struct_size = sizeof event;
   event.type = FW_EVENT_FOCUS;
   EXPECT_EQ(fw_receiver_send_event(receiver, &event), FW_NOBODY);
+  event.type = 99;
+  EXPECT_EQ(fw_receiver_send_event(receiver, &event), FW_ERROR_ARGUMENT) << "it is wrong for everybody";
   fw_receiver_destroy(receiver);
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 
+#include "library/option_words.hpp"
 #include "tests/library/programs.hpp"
 
 namespace framewire::test {
@@ -51,6 +52,8 @@ TEST(LibraryOptions, OfSendersAreChecked) {
   EXPECT_EQ(sender_with({{"encrypt", "maybe"}}), FW_ERROR_ARGUMENT);
   EXPECT_TRUE(says("yes or no"));
   EXPECT_EQ(sender_with({{"to", "box"}, {"listen", "*"}}), FW_ERROR_ARGUMENT);
+  EXPECT_EQ(sender_with({{"memory", "gpu"}}), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("option memory is 'gpu'"));
   EXPECT_EQ(sender_with({{"memory", "cuda"}}), FW_ERROR_UNSUPPORTED);
   EXPECT_TRUE(says("host memory"));
 }
@@ -82,6 +85,29 @@ TEST(LibraryOptions, OfReceiversAreChecked) {
   EXPECT_EQ(receiver_with("localhost:1", {{"retry", "soon"}}), FW_ERROR_ARGUMENT);
   EXPECT_EQ(receiver_with("localhost:1", {{"key", "/nowhere/at/all"}}), FW_ERROR_FAILED);
   EXPECT_TRUE(says("/nowhere/at/all"));
+}
+
+/// The core speaks of command lines, which these programs do not have.
+TEST(LibraryOptions, MessagesNameThemWithoutDashes) {
+  EXPECT_EQ(in_option_words("start it with a larger --viewers"), "start it with a larger option viewers");
+  EXPECT_EQ(in_option_words("--memory is 'gpu' (--listen, --rdma-address)"),
+            "option memory is 'gpu' (option listen, option rdma-address)");
+  for (const char* const kept : {"", "--", "a --", "it runs without --messages", "--listening", "x--key", "--pull"}) {
+    EXPECT_EQ(in_option_words(kept), kept);
+  }
+  // It knows all options that there are.
+  sender_with({{"colour", "red"}});
+  const std::string of_sender = fw_message();
+  stream_with("a", {{"colour", "red"}});
+  const std::string of_stream = fw_message();
+  receiver_with("a", {{"colour", "red"}});
+  for (const std::string& message : {of_sender, of_stream, std::string(fw_message())}) {
+    std::string names = message.substr(message.find("it takes ") + 9) + ", ";
+    for (std::size_t end = 0; (end = names.find(", ")) != std::string::npos; names.erase(0, end + 2)) {
+      const std::string name = names.substr(0, end);
+      EXPECT_EQ(in_option_words("--" + name), "option " + name);
+    }
+  }
 }
 
 TEST(LibraryOptions, StructuresAreChecked) {
