@@ -9,7 +9,7 @@ import os
 import typing
 from collections.abc import AsyncIterator, Callable
 
-from framewire._framewire import StateError
+from framewire._framewire import ArgumentError, StateError
 
 _Item = typing.TypeVar("_Item")
 # How long a coroutine waits if the descriptor stays readable for what others have not taken yet.
@@ -105,7 +105,10 @@ class Endpoint:
 
         False: there is nobody, or too many messages wait already.
         """
-        return self._send_json(message if isinstance(message, str) else json.dumps(message))
+        text = message if isinstance(message, str) else json.dumps(message)
+        if "\0" in text:
+            raise ArgumentError("the message has a character U+0000, which JSON writes as \\u0000")
+        return self._send_json(text)
 
     async def _until(self, take: Callable[[], _Item | typing.Literal[False] | None]) -> _Item | None:
         """The first item that `take` returns; None if it returns False. It does not block the event loop."""

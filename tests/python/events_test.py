@@ -36,7 +36,11 @@ class Events(Streams):
         self.assertEqual((event.message, event.viewer_number), ({"zoom": 2.5, "text": "grün"}, 1))
         self.assertTrue(stream.send('{"ready": true}'))
         self.assertEqual(self.next_event(receiver, "message").message, {"ready": True})
-        self.assertRaises(framewire.ArgumentError, receiver.send, "no JSON")
+        for wrong in ("no JSON", '{"a": 1}\0 and more'):
+            self.assertRaises(framewire.ArgumentError, receiver.send, wrong)
+            self.assertRaises(framewire.ArgumentError, stream.send, wrong)
+        self.assertTrue(receiver.send({"a": "\0"}))
+        self.assertEqual(self.next_event(stream, "message").message, {"a": "\0"})
 
     def test_a_refusal_ends_when_the_stream_asks(self):
         stream, receiver = self.pair((64, 48))
