@@ -18,6 +18,9 @@ TEST(LibraryFormats, NamesGoBothWays) {
   }
   std::int32_t untouched = 77;
   EXPECT_EQ(fw_pixel_format_from_name("rgb1000", &untouched), FW_ERROR_ARGUMENT);
+  const std::string message = fw_message();
+  const std::size_t last = message.find("rgba+grayf32le");
+  EXPECT_EQ(message.find("rgba+grayf32le", last + 1), std::string::npos) << "each is named once: " << message;
   EXPECT_TRUE(says("'rgb1000'"));
   EXPECT_TRUE(says("yuv420p"));
   EXPECT_EQ(untouched, 77);
