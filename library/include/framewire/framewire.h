@@ -91,7 +91,7 @@ enum {
   FW_ERROR_STATE = -2,       /* the call is out of order, or another thread is in such a call */
   FW_ERROR_ALL_HELD = -3,    /* this program holds every slot: unref frames first */
   FW_ERROR_MEMORY = -4,      /* there is not enough memory */
-  FW_ERROR_REFUSED = -5,     /* the peer refuses: wrong key, no such stream, too many viewers */
+  FW_ERROR_REFUSED = -5,     /* the peer refuses: wrong key, no such stream, too many viewers; or it would be unsafe */
   FW_ERROR_LOST = -6,        /* the peer is gone, and the options forbid to wait for it longer */
   FW_ERROR_UNSUPPORTED = -7, /* this version, or this machine, cannot do it */
   FW_ERROR_FORKED = -8,      /* the handle belongs to the process that this one was forked from */
@@ -206,7 +206,8 @@ FW_API fw_result fw_format_init(fw_format* format, size_t struct_size, int32_t p
 
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
-/* Kinds of memory. This version has host memory alone; a stream or receiver of another is FW_ERROR_UNSUPPORTED. */
+/* Kinds of memory. This version has host memory alone. Option memory asks for another one of senders and receivers, as
+ * "cuda", "dmabuf" or "gl", which is FW_ERROR_UNSUPPORTED. */
 enum { FW_MEMORY_HOST = 0, FW_MEMORY_CUDA = 1, FW_MEMORY_DMABUF = 2, FW_MEMORY_GL_TEXTURE = 3 };
 
 enum {
@@ -253,25 +254,31 @@ typedef struct fw_stream fw_stream;
 typedef struct fw_slot fw_slot;
 
 /* Makes a sender: one port, or one dialled viewer, and the streams that it offers. `settings` may be NULL. Options:
- * listen, to, transport, memory, key, insecure, encrypt, timeout, tos, rdma-address. End it by fw_sender_destroy(). */
+ * listen, to, transport, memory, key, insecure, encrypt, timeout, tos, rdma-address. End it by fw_sender_destroy().
+ * FW_ERROR_ARGUMENT: an option is wrong. FW_ERROR_UNSUPPORTED: option memory is "cuda", "dmabuf" or "gl".
+ * FW_ERROR_MEMORY. It neither listens nor reads a key yet. */
 FW_API fw_result fw_sender_create(const fw_settings* settings, fw_sender** sender);
 
 /* Adds a stream, before fw_sender_start(). `name` is 1 to 64 letters, digits or any of "._-"; no two streams have the
- * same. Options: delivery, slots, viewers, frames, duration, spin. The stream ends with its sender. */
+ * same. Options: delivery, slots, viewers, frames, duration, spin. The stream ends with its sender. FW_ERROR_ARGUMENT:
+ * the name or an option is wrong, or there are 64 streams. FW_ERROR_STATE: the sender was started or drained.
+ * FW_ERROR_FAILED: no descriptors. FW_ERROR_MEMORY. */
 FW_API fw_result fw_sender_add_stream(fw_sender* sender, const char* name, const fw_settings* settings,
                                       fw_stream** stream);
 
-/* Listens, or dials. Viewers may come from now on. FW_ERROR_STATE: there is no stream, or it was called before.
- * FW_ERROR_FAILED: the port is in use. */
+/* Listens, or dials. Viewers may come from now on. FW_ERROR_STATE: there is no stream, or it was called before, or the
+ * sender was drained. FW_ERROR_FAILED: the port is in use, the key cannot be read, there is no RDMA device for
+ * transport rdma, or no thread. FW_ERROR_REFUSED: other machines could connect and there is no key, or other users can
+ * read it. */
 FW_API fw_result fw_sender_start(fw_sender* sender);
 
 /* The port that it listens on; 0 if it dials. FW_ERROR_STATE before fw_sender_start(). */
 FW_API fw_result fw_sender_port(fw_sender* sender, uint16_t* port);
 
 /* Finishes all streams, and waits until every viewer has got its last frame and has said so. FW_NOTHING: the timeout
- * has passed, and the viewers that were left were cut; to cut one takes up to a second, also with timeout 0. FW_OK also
- * without viewers, or before fw_sender_start(). The sender
- * can then only be destroyed. Slots that are claimed can no longer be published. */
+ * has passed, and the viewers that were left were cut; to cut one takes up to a second, also with timeout 0. It is
+ * FW_OK also without viewers, and before fw_sender_start(). The sender can then only be destroyed. Slots that are
+ * claimed can no longer be published. */
 FW_API fw_result fw_sender_drain(fw_sender* sender, int64_t timeout_ns);
 
 /* Ends the sender. Viewers that are there are cut, as if the stream had ended with the frame that they got last: drain
@@ -284,7 +291,8 @@ FW_API void fw_sender_destroy(fw_sender* sender);
 /* Begins an epoch: frames have this format from now on. Allocates the slots: slots * viewers + 4, and `kept_slots`
  * (0 to 24) more, for a program that keeps so many beside the one that it fills. Slots that are claimed at this moment
  * can no longer be published. `epoch`, if not NULL, gets its number, from 1. FW_ERROR_ARGUMENT: the format is wrong.
- * FW_ERROR_MEMORY: there is not enough for the slots. FW_ERROR_STATE: the stream has ended. */
+ * FW_ERROR_MEMORY: there is not enough for the slots. FW_ERROR_STATE: the stream has ended, or another thread is in it.
+ * FW_ERROR_FAILED: no descriptors. FW_ERROR_REFUSED: its sender dials, and was refused. */
 FW_API fw_result fw_stream_begin(fw_stream* stream, const fw_format* format, uint32_t kept_slots, uint32_t* epoch);
 
 enum {
@@ -330,7 +338,7 @@ typedef struct fw_frame_info {
  * was dropped. FW_ENDED: the stream has ended. FW_ERROR_STATE: it was published already. */
 FW_API fw_result fw_slot_publish(fw_slot* slot, const fw_frame_info* info);
 
-/* Adds a reference, which takes a fw_slot_unref() of its own. */
+/* Adds a reference, which takes a fw_slot_unref() of its own. FW_ERROR_STATE: there are 262,143 already. */
 FW_API fw_result fw_slot_ref(fw_slot* slot);
 /* Ends a reference. The last one gives the slot back; one that was not published counts for nothing. */
 FW_API void fw_slot_unref(fw_slot* slot);
@@ -365,7 +373,9 @@ typedef struct fw_frame fw_frame;
  *   reconnect  "no": the first session is the only one (default "yes")
  *   read       "caller": only fw_receiver_acquire() reads frames from the network, which is faster for small ones, but
  *              a program that does not call it takes nothing in; "thread": a thread of the library does (the default)
- * `settings` may be NULL. End it by fw_receiver_destroy(). */
+ * `settings` may be NULL. End it by fw_receiver_destroy(). FW_ERROR_ARGUMENT: the source or an option is wrong.
+ * FW_ERROR_UNSUPPORTED, FW_ERROR_FAILED, FW_ERROR_REFUSED: as fw_sender_create() and fw_sender_start().
+ * FW_ERROR_MEMORY. Whether a sender is there shows later: fw_receiver_acquire(), fw_receiver_state(). */
 FW_API fw_result fw_receiver_create(const char* source, const fw_settings* settings, fw_receiver** receiver);
 
 /* The next frame, in the order in which they were published. End it by fw_frame_unref(). With delivery "latest", the
@@ -398,7 +408,7 @@ FW_API fw_result fw_frame_format(fw_frame* frame, fw_format* format, size_t stru
 /* Whether the frame is still whole: FW_OK. FW_CHANGED: its session was cut while the program held it, and it lay in
  * the sender's memory (transport local), which the sender may use again. */
 FW_API fw_result fw_frame_check(fw_frame* frame);
-/* Adds a reference, which takes a fw_frame_unref() of its own. */
+/* Adds a reference, which takes a fw_frame_unref() of its own. FW_ERROR_STATE: there are 262,143 already. */
 FW_API fw_result fw_frame_ref(fw_frame* frame);
 /* Ends a reference. After the last one the sender may write the next frame there. */
 FW_API void fw_frame_unref(fw_frame* frame);
@@ -495,13 +505,15 @@ FW_API fw_result fw_receiver_next_event(fw_receiver* receiver, fw_event* event, 
 /* Sends a JSON object, at most 64 KiB, to the program at the other end: of a stream to all viewers, of a receiver to
  * the sender. Never waits. FW_NOBODY: there is nobody. FW_NOTHING: too many wait already: of a stream the oldest
  * one was dropped for this one, of a receiver this one was dropped. FW_ERROR_ARGUMENT: it is no JSON object, or too
- * long. FW_ERROR_REFUSED: the source takes no messages. */
+ * long. FW_ERROR_REFUSED: the source takes no messages. It says so only after a first one has come, which is FW_OK
+ * here, and lost: fw_stream_counts::messages_dropped. */
 FW_API fw_result fw_stream_send(fw_stream* stream, const char* json);
 FW_API fw_result fw_receiver_send(fw_receiver* receiver, const char* json);
 
 /* Sends input to the stream's source, as a viewer does. Only one type of events FW_EVENT_KEY and above; its viewer,
- * epoch and time_ns are filled in. FW_NOBODY: there is no session. FW_NOTHING: it was dropped. FW_ERROR_REFUSED: the
- * source takes no input, or another viewer has it; the message says why. */
+ * epoch and time_ns are filled in. FW_NOBODY: there is no session. FW_NOTHING: it was dropped. FW_ERROR_ARGUMENT: a
+ * field is wrong, also without a session. FW_ERROR_REFUSED: the source takes no input, or another viewer has it; the
+ * message says why. As with fw_receiver_send(), the first event may be FW_OK and lost. */
 FW_API fw_result fw_receiver_send_event(fw_receiver* receiver, const fw_event* event);
 
 #if defined(__cplusplus)
