@@ -10,6 +10,7 @@
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* libpng's number of the same format, or -1. */
 static int64_t png_format_of(int32_t pixel_format) {
@@ -49,12 +50,28 @@ static int write_png(const fw_view* view, const char* name) {
   return 1;
 }
 
+/* Waits for a frame. While there is none, says why, whenever that has changed. */
+static fw_result acquire(fw_receiver* receiver, fw_frame** frame) {
+  enum { TWO_SECONDS_NS = 2000000000 };
+  char before[512] = "";
+  char text[512];
+  int32_t state;
+  fw_result result;
+  while ((result = fw_receiver_acquire(receiver, TWO_SECONDS_NS, frame)) == FW_NOTHING) {
+    if (fw_receiver_state(receiver, &state, text, sizeof text) == FW_OK && strcmp(text, before) != 0) {
+      fprintf(stderr, "receive_png: no frame yet: %s\n", text);
+      memcpy(before, text, sizeof before);
+    }
+  }
+  return result;
+}
+
 /* Whether a frame came, and was written. */
 static int receive_picture(fw_receiver* receiver, const char* prefix, int number) {
   fw_frame* frame;
   fw_view view;
   char name[4096];
-  const fw_result result = fw_receiver_acquire(receiver, FW_FOR_EVER, &frame);
+  const fw_result result = acquire(receiver, &frame);
   if (result != FW_OK) {
     fprintf(stderr, "receive_png: %s\n", result == FW_ENDED ? "the stream has ended" : fw_message());
     return 0;

@@ -114,6 +114,11 @@ class Examples(harness.EndToEnd):
             self.assertEqual((picture.width, picture.height), (320, 180))
             self.assertGreaterEqual(picture.colours(), 7)
 
+    def test_who_waits_for_a_sender_says_so(self):
+        receiver = self.example("receive_png", f"127.0.0.1:{harness.free_port()}", 1, "none")
+        harness.wait_until(lambda: "no frame yet: " in receiver.text, "the state")
+        self.assertIn("127.0.0.1", receiver.text)
+
     def test_pixels_that_no_png_has_are_refused(self):
         sender = self.send_on("pattern", "--size", "320x180", "--pix-fmt", "yuv420p")
         receiver = self.example("receive_png", sender.address, 1, "none")
