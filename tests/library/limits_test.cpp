@@ -22,20 +22,10 @@ void limit_growth(std::uint64_t bytes) {
   EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-/// Sanitizers map memory of their own, whenever they like.
-constexpr bool memory_may_be_limited() noexcept {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-  return false;
-#endif
-#endif
-  return true;
-}
-
 }  // namespace
 
 TEST(LibraryLimits, AReceiverWithoutMemoryForTheFramesSaysSo) {
-  if (!memory_may_be_limited()) {
+  if (is_sanitized()) {
     GTEST_SKIP() << "not with a sanitizer";
   }
   for (const char* const transport : {"local", "tcp"}) {

@@ -181,6 +181,16 @@ inline int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
+/// Sanitizers make programs several times slower, and map memory of their own whenever they like.
+constexpr bool is_sanitized() noexcept {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
 /// The thread sanitizer ends children that start threads.
 constexpr bool children_may_start_threads() noexcept {
 #if defined(__has_feature)
