@@ -1,6 +1,7 @@
 // The functions of framewire.h, but for those of results and formats. Each looks its handles up, and asks their
 // objects.
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -16,6 +17,18 @@
 using namespace framewire;
 
 namespace {
+
+/// For functions that signal handlers may call: the interrupted thread may be about to look at errno.
+class KeptErrno {
+ public:
+  KeptErrno() noexcept : before_(errno) {}
+  ~KeptErrno() { errno = before_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  const int before_;
+};
 
 /// Looks the handle up, and runs `call` with its object.
 template <typename Object, typename Call>
@@ -114,6 +127,7 @@ fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags,
 }
 
 fw_result fw_stream_wake(fw_stream* stream) {
+  const KeptErrno kept;
   return with<SourceStream>(stream, "fw_stream_wake", [](SourceStream& object) -> fw_result {
     object.wake();
     return FW_OK;
@@ -199,6 +213,7 @@ fw_result fw_receiver_port(fw_receiver* receiver, uint16_t* port) {
 }
 
 fw_result fw_receiver_wake(fw_receiver* receiver) {
+  const KeptErrno kept;
   return with<Receiver>(receiver, "fw_receiver_wake", [](Receiver& object) -> fw_result {
     object.wake();
     return FW_OK;

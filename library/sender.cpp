@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/wait.hpp"
 #include "library/blocked_signals.hpp"
 #include "library/failure.hpp"
 #include "library/handles.hpp"
@@ -16,6 +17,35 @@ namespace {
 constexpr const char* drained = "the sender was drained, and can only be destroyed; make another one";
 
 }  // namespace
+
+// ---- Wakes ----
+
+Waker::Waker(std::vector<std::shared_ptr<SourceStream>> streams) : streams_(std::move(streams)) {
+  for (const auto& stream : streams_) {
+    descriptors_.push_back({.fd = stream->wake_descriptor(), .events = POLLIN, .revents = 0});
+  }
+  descriptors_.push_back({.fd = stop_event_.get(), .events = POLLIN, .revents = 0});
+  thread_ = std::thread([this] { run(); });
+}
+
+Waker::~Waker() {
+  signal_eventfd(stop_event_.get());
+  thread_.join();
+}
+
+void Waker::run() noexcept {
+  set_thread_name("fw-wake");
+  while (descriptors_.back().revents == 0) {
+    wait_until(descriptors_, INT64_MAX);
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (descriptors_[i].revents != 0) {
+        streams_[i]->pass_wakes_on();
+      }
+    }
+  }
+}
+
+// ---- Senders ----
 
 Sender::Sender(EndpointOptions endpoint, std::shared_ptr<ProgramLog> log)
     : endpoint_(std::move(endpoint)), log_(std::move(log)) {}
@@ -68,6 +98,7 @@ void Sender::start() {
       stream->refuse();
     }
   };
+  auto waker = std::make_unique<Waker>(kept);
   auto service =
       std::make_unique<SenderService>(endpoint_, offered, "libframewire " FRAMEWIRE_VERSION, *log_, refuse_all);
   // Streams and log outlive the service, also where another thread still uses it while the sender is destroyed. Streams
@@ -80,6 +111,7 @@ void Sender::start() {
   for (const Offered& one : streams_) {
     one.stream->offered_by(service_);
   }
+  waker_ = std::move(waker);
   const std::string description = service_->describe();
   lock.unlock();  // the log function is the program's
   log_->info(description);
@@ -109,6 +141,7 @@ fw_result Sender::drain(std::int64_t timeout_ns) {
 
 void Sender::end() noexcept {
   std::shared_ptr<SenderService> service;
+  std::unique_ptr<Waker> waker;  // its end joins a thread that needs no lock of this
   {
     const std::scoped_lock lock(mutex_);
     for (const Offered& one : streams_) {
@@ -116,6 +149,7 @@ void Sender::end() noexcept {
       end_handle<SourceStream>(one.handle);
     }
     service = std::move(service_);
+    waker = std::move(waker_);
   }
   if (service) {
     service->interrupt(monotonic_ns());

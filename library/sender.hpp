@@ -1,6 +1,8 @@
 // What a sender's handles stand for: the sender, its streams, and the slots that the program has.
 #pragma once
 
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -92,7 +95,11 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
 
   std::uint32_t begin(const StreamFormat& format, std::uint32_t kept_slots);
   fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot);
+  /// May be called by a signal handler: a Waker passes it on to a claim that waits.
   void wake() noexcept;
+  [[nodiscard]] int wake_descriptor() const noexcept { return wake_event_.get(); }
+  /// wake_descriptor() is readable.
+  void pass_wakes_on() noexcept;
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   fw_result next_event(fw_event& event);
   fw_result send(std::string message);
@@ -126,6 +133,7 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::atomic<bool> is_destroyed_ = false;
   HeldSlots held_;
   WakeRequests wakes_;
+  FileDescriptor wake_event_ = make_eventfd();  // counts wakes that were not passed on
   std::atomic<bool> is_refused_ = false;
   std::atomic<bool> is_offered_ = false;
   mutable std::mutex arm_mutex_;  // of arm(), and of the next one
@@ -138,6 +146,24 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::unique_ptr<SourceInbox::Reader> reader_;
   std::deque<std::pair<InputEvent, std::pair<std::string, std::uint64_t>>> events_;  // with viewer and epoch
   std::string text_;                                                                 // of the newest event
+};
+
+/// Passes the wakes of streams on to claims that wait, on a thread of its own, "fw-wake": a claim waits on a condition
+/// variable, which a signal handler may not touch, while it may write to a descriptor.
+class Waker {
+ public:
+  explicit Waker(std::vector<std::shared_ptr<SourceStream>> streams);
+  ~Waker();
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
+
+ private:
+  void run() noexcept;
+
+  const std::vector<std::shared_ptr<SourceStream>> streams_;
+  std::vector<pollfd> descriptors_;  // of the streams, and the next one
+  const FileDescriptor stop_event_ = make_eventfd();
+  std::thread thread_;
 };
 
 /// Owned by its handle. Any thread.
@@ -165,6 +191,7 @@ class Sender {
   mutable std::mutex mutex_;
   std::vector<Offered> streams_;
   std::shared_ptr<SenderService> service_;
+  std::unique_ptr<Waker> waker_;  // of a sender that was started
   bool is_drained_ = false;
 };
 

@@ -1,5 +1,5 @@
 // Streams and their slots, behind the handles.
-#include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -224,7 +224,18 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
 
 void SourceStream::wake() noexcept {
   wakes_.add();
-  stream_.wake();
+  signal_eventfd(wake_event_.get());
+}
+
+void SourceStream::pass_wakes_on() noexcept {
+  constexpr std::uint64_t most = 1024;  // more than threads wait
+  std::uint64_t count = 0;
+  if (::read(wake_event_.get(), &count, sizeof count) != sizeof count) {
+    return;
+  }
+  for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
+    stream_.wake();
+  }
 }
 
 void SourceStream::offered_by(const std::shared_ptr<SenderService>& service) {

@@ -4,11 +4,11 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <mutex>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -42,38 +42,37 @@ inline std::int64_t deadline_of(std::int64_t timeout_ns) noexcept {
 }
 
 /// Requests to end one wait each. They stay until a wait takes them: one for each thread that waits, or one if none
-/// does.
+/// does. add() may be called by a signal handler.
 class WakeRequests {
  public:
   void add() noexcept {
-    const std::scoped_lock lock(mutex_);
-    count_ = std::min(count_ + 1, std::max<std::size_t>(waiting_, 1));
+    std::size_t before = count_.load();
+    while (!count_.compare_exchange_weak(before, std::min(before + 1, std::max<std::size_t>(waiting_.load(), 1)))) {
+    }
   }
   [[nodiscard]] bool take() noexcept {
-    const std::scoped_lock lock(mutex_);
-    return count_ > 0 && count_-- > 0;
+    std::size_t before = count_.load();
+    while (before > 0 && !count_.compare_exchange_weak(before, before - 1)) {
+    }
+    return before > 0;
   }
 
   /// While it lives, one thread more waits.
   class Waiting {
    public:
-    explicit Waiting(WakeRequests& requests) noexcept : requests_(requests) { change(1); }
-    ~Waiting() { change(-1); }
+    explicit Waiting(WakeRequests& requests) noexcept : requests_(requests) { ++requests_.waiting_; }
+    ~Waiting() { --requests_.waiting_; }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
    private:
-    void change(int by) noexcept {
-      const std::scoped_lock lock(requests_.mutex_);
-      requests_.waiting_ += static_cast<std::size_t>(by);
-    }
     WakeRequests& requests_;
   };
 
  private:
-  std::mutex mutex_;
-  std::size_t count_ = 0;
-  std::size_t waiting_ = 0;
+  static_assert(std::atomic<std::size_t>::is_always_lock_free);
+  std::atomic<std::size_t> count_ = 0;
+  std::atomic<std::size_t> waiting_ = 0;
 };
 
 }  // namespace framewire

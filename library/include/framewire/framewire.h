@@ -44,10 +44,9 @@
  * threads, named "fw-...", begin with the first sender or receiver that starts, block all signals, and call nothing of
  * the program's but its log function.
  *
- * SIGNALS. A signal handler must not call any function here, also no wake function: it would wait for a lock that the
- * interrupted thread may hold. Let it set a flag, and give waits a timeout; or let it write to a pipe, and a thread
- * that reads the pipe call the wake function; or block the signal, and read it from a signalfd(2) beside the
- * descriptors. A signal that the program handles does not end a wait.
+ * SIGNALS. A signal that the program handles does not end a wait, but its handler may: it may call fw_stream_wake() and
+ * fw_receiver_wake(), with a handle that is not ended meanwhile. It must not call any other function here, which could
+ * wait for a lock that the interrupted thread holds.
  *
  * TIME. Points in time are nanoseconds of CLOCK_MONOTONIC of this machine, unless it is said otherwise. A timeout is in
  * nanoseconds: 0 does not wait, and less than 0 (FW_FOR_EVER) waits without an end. Another thread ends a wait by
@@ -307,8 +306,8 @@ enum {
  * for itself. */
 FW_API fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot);
 
-/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. Not for signal
- * handlers: see SIGNALS. */
+/* Makes one fw_stream_claim() that waits return FW_WOKEN; if none does, the next that finds no slot. Signal
+ * handlers may call it: see SIGNALS. */
 FW_API fw_result fw_stream_wake(fw_stream* stream);
 
 /* Counts a frame that the program had and did not send. */
