@@ -149,6 +149,23 @@ class Asyncio(Streams):
         gc.collect()
         self.wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before, "descriptors to be closed")
 
+    def test_the_end_of_a_stream_ends_all_waits(self):
+        stream, receiver = self.pair((8, 8))
+        stream.claim(timeout=DEADLINE_S).publish()
+        receiver.acquire(timeout=DEADLINE_S).release()
+
+        async def end():
+            waits = [asyncio.create_task(wait()) for wait in [receiver.acquire_async] * 3 + [stream.claim_async] * 3]
+            await asyncio.sleep(0.1)
+            for wait in waits[3:]:
+                if wait.done():  # there was room
+                    wait.result().release()
+            await stream.sender.drain_async(DEADLINE_S)
+            waits += [asyncio.create_task(stream.claim_async()), asyncio.create_task(receiver.acquire_async())]
+            return await asyncio.wait_for(asyncio.gather(*waits, return_exceptions=True), DEADLINE_S)
+        ends = run(end())
+        self.assertTrue(all(isinstance(end, framewire.EndOfStream) for end in ends[:3] + ends[6:]), ends)
+
     def test_the_end_of_a_block_delivers_the_last_frame(self):
         async def send_one():
             turns = []

@@ -195,6 +195,15 @@ class Ends(Streams):
         receiving.join(DEADLINE_S)
         self.assertEqual(received, [77])
 
+    def test_one_thread_may_send_and_receive(self):
+        with framewire.send("test", (8, 8), listen="127.0.0.1:0", delivery="every") as stream:
+            receiver = self.receive(stream)
+            stream.claim(timeout=DEADLINE_S).publish()
+            receiver.acquire(timeout=DEADLINE_S).release()
+            before = time.monotonic()
+        self.assertLess(time.monotonic() - before, 4)  # 5 s: it would have waited for the receiver's next acquire
+        self.assertRaises(framewire.EndOfStream, receiver.acquire)
+
     def test_a_list_of_all_frames_says_that_it_holds_every_slot(self):
         stream = self.send((8, 8))
         receiver = self.receive(stream)
