@@ -1,7 +1,7 @@
 """Options as keyword arguments."""
 import os
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from framewire._framewire import ArgumentError
 
@@ -14,7 +14,7 @@ OF_STREAM = ["delivery", "slots", "viewers", "frames", "duration", "spin"]
 OF_RECEIVER = [*_ENDPOINT, "no_relaxed_ordering", "delivery", "retry", "spin", "reconnect", "read"]
 
 
-def check_names(options: Iterable[str], known: Iterable[str]) -> None:
+def check_names(options: Mapping[str, object], known: list[str]) -> None:
     """The library would name its own options, with dashes, and only those of one handle."""
     for name in options:
         if name not in known:

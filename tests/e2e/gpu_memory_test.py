@@ -1,5 +1,5 @@
-"""--memory cuda without a GPU: the programs load a libcuda.so.1 of the tests (tests/cuda), and OpenGL's llvmpipe imports
-its memory as NVIDIA's driver does."""
+"""--memory cuda without a GPU: the programs load a libcuda.so.1 of the tests (tests/cuda), and OpenGL's llvmpipe
+imports its memory as NVIDIA's driver does."""
 import ctypes.util
 import json
 import os

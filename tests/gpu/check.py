@@ -336,7 +336,8 @@ def require_cuda(machine: Machine) -> None:
 
 
 def on_gpu(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str]) -> dict:
-    """A stream whose frames lie in the GPU's memory at both ends. With --verify the viewer copies them to host memory."""
+    """A stream whose frames lie in the GPU's memory at both ends. With --verify the viewer copies them to host memory.
+    """
     require_cuda(machine)
     result = stream(machine, name, sources, [*send, *GPU], [*view, *GPU])
     if result["memory"] != "cuda" or (result["upload"] == "GPU memory") == ("--verify" in view):

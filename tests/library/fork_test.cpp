@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "base/file_descriptor.hpp"
 #include "tests/library/programs.hpp"
 
 namespace framewire::test {
@@ -209,6 +210,22 @@ TEST(LibraryFork, AChildThatIsForkedMeanwhileKeepsNoDescriptor) {
   is_over = true;
   connecting.join();
   EXPECT_EQ(children_with_some, 0);
+}
+
+/// A signal handler may fork wherever it interrupts its thread.
+TEST(LibraryFork, AThreadMayForkWhileItOpensADescriptor) {
+  const SendingProgram sending;  // from now on fork() waits for those who open descriptors
+  const UnforkedSection section;
+  EXPECT_EQ(in_child([] {
+              ::alarm(60);  // ends a child that hangs
+              fw_sender* sender = nullptr;
+              fw_stream* stream = nullptr;
+              const bool is_made = fw_sender_create(nullptr, &sender) == FW_OK &&
+                                   fw_sender_add_stream(sender, "render", nullptr, &stream) == FW_OK;
+              fw_sender_destroy(sender);
+              return is_made ? 0 : 1;
+            }),
+            0);
 }
 
 TEST(LibraryFork, TheChildMayBeginAnew) {
