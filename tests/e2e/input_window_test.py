@@ -145,8 +145,8 @@ class InputWindow(OnADisplay):
         shown = len(viewer.lines)
         viewer.wait_line("shown [1-9]", after=shown + 2)
         count = self.capture(sender)
-        self.assertEqual([(event["width"], event["height"]) for event in self.events(sender) if event["type"] == "size"],
-                         [(640, 360)])
+        sizes = [(event["width"], event["height"]) for event in self.events(sender) if event["type"] == "size"]
+        self.assertEqual(sizes, [(640, 360)])
         self.assertEqual({(event["x"], event["y"]) for event in self.events(sender) if event["type"] == "button"},
                          {(160, 90)})
         self.press("Control_R")

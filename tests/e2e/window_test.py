@@ -138,7 +138,8 @@ class Window(OnADisplay):
             return b"".join(screen.pixels[3 * SCREEN[0] * y:3 * (SCREEN[0] * y + 320)] for y in range(begin, end))
 
         sender.pause()
-        upper = harness.wait_until(lambda: now if (now := rows(0, 300)) == rows(0, 300) else b"", "a picture that stays")
+        upper = harness.wait_until(lambda: now if (now := rows(0, 300)) == rows(0, 300) else b"",
+                                   "a picture that stays")
         corners = {rows(330, 358)}
         harness.wait_until(lambda: corners.add(rows(330, 358)) or len(corners) > 2, "seconds that are counted")
         self.assertEqual(rows(0, 300), upper, "the picture itself is as it was")
