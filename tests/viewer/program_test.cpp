@@ -475,7 +475,7 @@ TEST_F(ProgramTest, ADurationWithoutOneFrameIsAnError) {
     }
   }
   EXPECT_TRUE(has_said(no_frame)) << log_.text();
-  EXPECT_TRUE(has_said("has frames, or is too slow")) << log_.text();
+  EXPECT_TRUE(has_said("source has none, or is too slow")) << log_.text();
 }
 
 TEST_F(ProgramTest, WhatIsNotShownAsItIsMeantIsSaidOnce) {
