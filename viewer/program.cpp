@@ -332,9 +332,11 @@ std::string Program::longest_silence(std::int64_t now_ns) const {
     const std::optional<Silence> silence = stream->silence();
     if (silence && silence->since_ns < since_ns && shown_.scene.layout != Layout::depth) {
       const std::string text = describe(*silence, now_ns);
-      const std::string name = streams_.size() > 1 ? stream->facts().name_among_others() + ": " : "";
-      longest = text.empty() ? longest : name + text;
-      since_ns = text.empty() ? since_ns : silence->since_ns;
+      if (!text.empty()) {
+        longest = streams_.size() > 1 ? stream->facts().name_among_others() + ": " : "";
+        longest += text;
+        since_ns = silence->since_ns;
+      }
     }
   }
   return longest;
