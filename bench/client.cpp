@@ -1,6 +1,5 @@
 #include "bench/client.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -197,7 +196,7 @@ constexpr std::int64_t answer_timeout_ns = 20 * ns_per_s;
 class GreetingWake {
  public:
   GreetingWake(Interruption& interruption, int connection)
-      : interruption_(interruption), connection_(::fcntl(connection, F_DUPFD_CLOEXEC, 0)) {
+      : interruption_(interruption), connection_(duplicate(connection)) {
     interruption_.set_wake([this] { ::shutdown(connection_.get(), SHUT_RDWR); });
   }
   ~GreetingWake() { interruption_.set_wake({}); }

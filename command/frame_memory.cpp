@@ -24,12 +24,4 @@ const MemoryKind& FrameMemory::kind() const noexcept {
   return cuda_ ? static_cast<const MemoryKind&>(*cuda_) : host_memory();
 }
 
-std::string FrameMemory::describe() const {
-  if (!cuda_) {
-    return "host";
-  }
-  const CudaDeviceInfo& device = cuda_->device()->info();
-  return "cuda, " + device.name + " (" + device.pci_address + ")";
-}
-
 }  // namespace framewire

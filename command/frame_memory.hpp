@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "command/common_options.hpp"
 #include "memory/block.hpp"
@@ -23,8 +22,6 @@ class FrameMemory {
 
   [[nodiscard]] const MemoryKind& kind() const noexcept;
   [[nodiscard]] bool is_host() const noexcept { return cuda_ == nullptr; }
-  /// "host", or "cuda, NVIDIA H200 (0000:3b:00.0)".
-  [[nodiscard]] std::string describe() const;
 
  private:
   std::unique_ptr<const CudaMemory> cuda_;  // null: host memory

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "gl/device_uuid.hpp"
 #include "gl/process_limits.hpp"
 
 namespace framewire {
@@ -143,18 +144,9 @@ bool draws_with(const DisplayAndContext& made, const DeviceUuid& wanted) {
   if (eglMakeCurrent(made.display, EGL_NO_SURFACE, EGL_NO_SURFACE, made.context) == EGL_FALSE) {
     return false;
   }
-  const auto get_number = gl_function<PFNGLGETINTEGERVPROC>("glGetIntegerv");
-  const auto get_uuid = gl_function<PFNGLGETUNSIGNEDBYTEI_VEXTPROC>("glGetUnsignedBytei_vEXT");
-  GLint count = 0;
-  if (get_number != nullptr && get_uuid != nullptr) {
-    get_number(GL_NUM_DEVICE_UUIDS_EXT, &count);  // stays 0 where the driver does not know it
-  }
-  bool is_there = false;
-  for (GLint i = 0; i < count; ++i) {
-    DeviceUuid uuid{};
-    get_uuid(GL_DEVICE_UUID_EXT, static_cast<GLuint>(i), uuid.data());
-    is_there = is_there || uuid == wanted;
-  }
+  const bool is_there =
+      context_draws_with(wanted, {.get_number = gl_function<PFNGLGETINTEGERVPROC>("glGetIntegerv"),
+                                  .get_uuid = gl_function<PFNGLGETUNSIGNEDBYTEI_VEXTPROC>("glGetUnsignedBytei_vEXT")});
   eglMakeCurrent(made.display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   return is_there;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "gl/device_uuid.hpp"
 
 namespace framewire {
 
@@ -47,20 +48,6 @@ GlMemoryObject import(OpaqueMemory memory) noexcept {
   return object;
 }
 
-bool is_device_of_context(const DeviceUuid& uuid) noexcept {
-  GLint count = 0;
-  glGetIntegerv(GL_NUM_DEVICE_UUIDS_EXT, &count);
-  for (GLint i = 0; i < count; ++i) {
-    DeviceUuid one{};
-    static_assert(sizeof one == GL_UUID_SIZE_EXT);
-    glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, static_cast<GLuint>(i), one.data());
-    if (one == uuid) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<std::string> WrappedBlocks::why_not(const MemoryKind& kind) {
@@ -71,7 +58,7 @@ std::optional<std::string> WrappedBlocks::why_not(const MemoryKind& kind) {
   if (GLAD_GL_EXT_memory_object == 0 || GLAD_GL_EXT_memory_object_fd == 0) {
     return "the OpenGL driver (" + gl_renderer() + ") has no GL_EXT_memory_object_fd";
   }
-  if (!is_device_of_context(*uuid)) {
+  if (!context_draws_with(*uuid, {.get_number = glGetIntegerv, .get_uuid = glGetUnsignedBytei_vEXT})) {
     return "OpenGL draws with another device (" + gl_renderer() + ")";
   }
   return std::nullopt;

@@ -305,6 +305,9 @@ class Stream {
     bool is_in_block = true;          // the frame is or will be in the slot's block,
     bool is_in_host_memory = true;    // or in host memory; false: nobody needs it there
     [[nodiscard]] bool is_there() const noexcept { return filled || copied; }
+    [[nodiscard]] bool has_filled_block() const noexcept {
+      return is_in_block && (!filled || filled->state() == FenceState::done);
+    }
     [[nodiscard]] bool is_finished() const noexcept { return has_finished(filled) && has_finished(copied); }
     static bool has_finished(const std::shared_ptr<Fence>& fence) noexcept {
       return !fence || fence->state() != FenceState::pending;

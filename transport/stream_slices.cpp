@@ -83,7 +83,7 @@ void Stream::complete(BegunFrame& frame, const DeviceWork& work) noexcept {
   if (work.is_there()) {
     keep_until_finished(frame.pool_slot(), frame.header_, work);
   }
-  if (work.is_in_block && (!work.filled || work.filled->state() == FenceState::done)) {
+  if (work.has_filled_block()) {
     show_to_pullers(frame.pool_slot(), frame.header_);
   }
 }

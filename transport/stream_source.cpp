@@ -255,7 +255,7 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   if (work.is_there()) {
     keep_until_finished(pool_slot, frame.header, work);
   }
-  if (work.is_in_block && (!work.filled || work.filled->state() == FenceState::done)) {
+  if (work.has_filled_block()) {
     show_to_pullers(pool_slot, frame.header);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;

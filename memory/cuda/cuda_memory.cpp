@@ -1,15 +1,12 @@
 #include "memory/cuda/cuda_memory.hpp"
 
-#include <fcntl.h>
-
 #include <cerrno>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "memory/fence_wait.hpp"
 #include "memory/out_of_memory.hpp"
 
 namespace framewire {
@@ -19,15 +16,12 @@ namespace {
 constexpr std::int64_t longest_clear_ns = 10 * ns_per_s;
 
 /// For work that takes milliseconds, while a program sets up.
-void wait_for_end(const Fence& fence, const StopCheck& stop, const std::string& purpose) {
-  const std::int64_t deadline_ns = monotonic_ns() + longest_clear_ns;
-  while (fence.state() == FenceState::pending && monotonic_ns() < deadline_ns) {
-    if (stop && stop()) {
-      throw AllocationStopped(purpose);
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+void wait_for_end(Fence& fence, const StopCheck& stop, const std::string& purpose) {
+  const FenceState state = wait_until_finished(fence, monotonic_ns() + longest_clear_ns, stop);
+  if (state == FenceState::pending && stop && stop()) {
+    throw AllocationStopped(purpose);
   }
-  if (fence.state() != FenceState::done) {
+  if (state != FenceState::done) {
     throw Error::failed("the GPU did not clear the memory for " + purpose);
   }
 }
@@ -62,7 +56,7 @@ const MemoryKind& CudaBlock::kind() const noexcept {
 }
 
 OpaqueMemory CudaBlock::for_opengl() const {
-  FileDescriptor descriptor(::fcntl(exported_.get(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor descriptor = duplicate(exported_.get());
   if (!descriptor.valid()) {
     throw Error::from_errno("duplicate the descriptor of a GPU's memory", errno);
   }

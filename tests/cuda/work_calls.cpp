@@ -27,6 +27,16 @@ bool is_registered(const Machine& machine, const void* address, std::size_t byte
   });
 }
 
+/// `host`: the end that is in host memory. It has to be registered: the driver would block, and nobody here wants that.
+Result put_copy(Machine& machine, Stream stream, void* to, const void* from, std::size_t bytes, const void* host) {
+  if (!is_registered(machine, host, bytes)) {
+    return not_registered;
+  }
+  std::fill_n(static_cast<std::byte*>(to), bytes, poison);
+  machine.put(stream, [to, from, bytes] { std::memcpy(to, from, bytes); });
+  return ok;
+}
+
 Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
   return guarded("cuMemcpyDtoHAsync", true, [&](Machine& machine) {
     std::size_t offset = 0;
@@ -34,12 +44,7 @@ Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
     if (mapping == nullptr || !mapping->is_readable || !machine.streams.contains(stream)) {
       return invalid_value;
     }
-    if (!is_registered(machine, to, bytes)) {
-      return not_registered;  // the driver would block; nobody here wants that
-    }
-    std::fill_n(static_cast<std::byte*>(to), bytes, poison);
-    machine.put(stream, [to, source = mapping->alias + offset, bytes] { std::memcpy(to, source, bytes); });
-    return ok;
+    return put_copy(machine, stream, to, mapping->alias + offset, bytes, to);
   });
 }
 
@@ -50,13 +55,7 @@ Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream st
     if (mapping == nullptr || !mapping->is_writable || !machine.streams.contains(stream)) {
       return invalid_value;
     }
-    if (!is_registered(machine, from, bytes)) {
-      return not_registered;  // the driver would block; nobody here wants that
-    }
-    std::byte* const target = mapping->alias + offset;
-    std::fill_n(target, bytes, poison);
-    machine.put(stream, [target, from, bytes] { std::memcpy(target, from, bytes); });
-    return ok;
+    return put_copy(machine, stream, mapping->alias + offset, from, bytes, from);
   });
 }
 

@@ -1,11 +1,10 @@
 #include "transport/rdma/write_trial.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "memory/fence_wait.hpp"
 #include "transport/rdma/loopback_pair.hpp"
 
 namespace framewire {
@@ -41,11 +40,7 @@ bool write(const ConnectedQueuePair& connection, const MemoryRegion& from, const
 /// False where the memory's device fails, or takes too long.
 bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std::uint64_t size_bytes) {
   const auto fence = from.block->copy_to_host(into, 0, size_bytes, nullptr);
-  const std::int64_t deadline_ns = monotonic_ns() + copy_timeout_ns;
-  while (fence->state() == FenceState::pending && monotonic_ns() < deadline_ns) {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-  return fence->state() == FenceState::done;
+  return wait_until_finished(*fence, monotonic_ns() + copy_timeout_ns) == FenceState::done;
 }
 
 }  // namespace

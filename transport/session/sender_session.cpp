@@ -253,16 +253,18 @@ void SenderSession::take_input(const InputBatch& batch) {
 }
 
 void SenderSession::tell_input_refusal(std::string refusal) {
-  if (refusal != input_refusal_) {
-    authenticated_.channel->post(no_input(refusal));
-    input_refusal_ = std::move(refusal);
-  }
+  tell_refusal(std::move(refusal), input_refusal_, no_input);
 }
 
 void SenderSession::tell_message_refusal(std::string refusal) {
-  if (refusal != message_refusal_) {
-    authenticated_.channel->post(no_message(refusal));
-    message_refusal_ = std::move(refusal);
+  tell_refusal(std::move(refusal), message_refusal_, no_message);
+}
+
+void SenderSession::tell_refusal(std::string refusal, std::string& told,
+                                 nlohmann::json (*message_of)(const std::string&)) {
+  if (refusal != told) {
+    authenticated_.channel->post(message_of(refusal));
+    told = std::move(refusal);
   }
 }
 

@@ -67,6 +67,7 @@ class SenderSession {
   void take_input(const InputBatch& batch);
   void tell_input_refusal(std::string refusal);
   void tell_message_refusal(std::string refusal);
+  void tell_refusal(std::string refusal, std::string& told, nlohmann::json (*message_of)(const std::string&));
   void send_program_messages();
   void announce_epoch();
   void announce_renders();
