@@ -31,6 +31,13 @@ FileDescriptor open_to_read(const std::string& path) noexcept {
   return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (is_pipe ? O_NONBLOCK : 0)));
 }
 
+/// Whether the kernel generates the file's contents when it is read.
+bool is_made_up(int file) noexcept {
+  constexpr std::array kinds = {SYSFS_MAGIC, PROC_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+  struct statfs system {};
+  return ::fstatfs(file, &system) == 0 && std::ranges::find(kinds, system.f_type) != kinds.end();
+}
+
 }  // namespace
 
 Input::Input(const std::string& path, std::function<bool()> is_stopping)
@@ -47,7 +54,9 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     begin_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file_.get(), 0, SEEK_CUR), 0));
     const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
     size_bytes_ = end_bytes - std::min(begin_bytes_, end_bytes);
-    if (path != "-" && is_made_up()) {  // not for standard input: other processes share that setting
+    written_at_ = status.st_mtim;
+    is_made_up_ = is_made_up(file_.get());
+    if (path != "-" && is_made_up_) {  // not for standard input: other processes share that setting
       set_non_blocking(file_.get(), true);
     }
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -108,6 +117,40 @@ FileRange Input::skip(std::uint64_t& bytes) {
   return range;
 }
 
+bool Input::read_skipped(std::uint64_t offset_bytes, std::span<std::byte> buffer) {
+  const std::int64_t begun_ns = monotonic_ns();
+  const bool is_read = read_at(offset_bytes, buffer);
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return is_read;
+}
+
+bool Input::read_at(std::uint64_t offset_bytes, std::span<std::byte> buffer) {
+  while (!buffer.empty()) {
+    const ssize_t got = ::pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset_bytes));
+    if (got == 0) {
+      if (!has_shrunk()) {
+        read_bytes_ = offset_bytes - begin_bytes_;
+        error_ = name_ + " holds fewer bytes than it says: " + std::to_string(read_bytes_) + " of " +
+                 std::to_string(*size_bytes_);
+      }
+      return false;
+    }
+    if (got < 0 && errno != EINTR) {
+      return fail(errno) != ReadState::failed;
+    }
+    const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    offset_bytes += bytes;
+    buffer = buffer.subspan(bytes);
+  }
+  return true;
+}
+
+bool Input::is_unchanged() const noexcept {
+  struct stat status {};
+  return size_bytes_ && !is_made_up_ && ::fstat(file_.get(), &status) == 0 &&
+         status.st_mtim.tv_sec == written_at_.tv_sec && status.st_mtim.tv_nsec == written_at_.tv_nsec;
+}
+
 bool Input::has_failed_behind(std::uint64_t max_bytes) {
   if (!size_bytes_) {
     return false;
@@ -117,19 +160,10 @@ bool Input::has_failed_behind(std::uint64_t max_bytes) {
   }
   std::array<std::byte, 65536> bytes;
   const std::uint64_t end = begin_bytes_ + read_bytes_;
-  for (std::uint64_t at = end - std::min(read_bytes_, max_bytes); at < end;) {
-    const ssize_t got =
-        ::pread(file_.get(), bytes.data(), std::min<std::uint64_t>(bytes.size(), end - at), static_cast<off_t>(at));
-    if (got < 0 && errno != EINTR) {
-      return fail(errno) == ReadState::failed;
-    }
-    if (got == 0) {
-      read_bytes_ = at - begin_bytes_;
-      error_ = name_ + " holds fewer bytes than it says: " + std::to_string(read_bytes_) + " of " +
-               std::to_string(*size_bytes_);
+  for (std::uint64_t at = end - std::min(read_bytes_, max_bytes); at < end; at += bytes.size()) {
+    if (!read_at(at, std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), end - at)))) {
       return true;
     }
-    at += static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
   }
   return false;
 }
@@ -151,15 +185,8 @@ bool Input::has_more_now() const noexcept {
   return wait_for(file_.get(), POLLIN, 0);
 }
 
-/// Whether the kernel generates the file's contents when it is read: then its size means nothing.
-bool Input::is_made_up() const noexcept {
-  constexpr std::array kinds = {SYSFS_MAGIC, PROC_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
-  struct statfs system {};
-  return ::fstatfs(file_.get(), &system) == 0 && std::ranges::find(kinds, system.f_type) != kinds.end();
-}
-
 ReadState Input::end_of_file() {
-  if (size_bytes_ && read_bytes_ < *size_bytes_ && !is_made_up()) {
+  if (size_bytes_ && read_bytes_ < *size_bytes_ && !is_made_up_) {
     error_ = name_ + " became shorter while it was read: " + std::to_string(read_bytes_) + " bytes came of " +
              std::to_string(*size_bytes_);
     return ReadState::failed;

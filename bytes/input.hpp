@@ -1,6 +1,8 @@
 // Where rdsend's bytes come from: standard input or a file.
 #pragma once
 
+#include <time.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -41,6 +43,12 @@ class Input {
   /// length. Covers only bytes that the file had when it was opened; empty if none are left. read() continues after
   /// them. Throws Error.
   [[nodiscard]] FileRange skip(std::uint64_t& bytes);
+  /// Reads bytes that were skipped, from `offset_bytes` of the file on, until the buffer is full. Returns false after a
+  /// failure, also if the file has become shorter; error() then says why.
+  bool read_skipped(std::uint64_t offset_bytes, std::span<std::byte> buffer);
+  /// Whether reading a part twice gives the same bytes: a regular file that the kernel does not generate, and to which
+  /// nobody has written since it was opened, as its time says.
+  [[nodiscard]] bool is_unchanged() const noexcept;
   /// Whether any of the last `max_bytes` skipped bytes can no longer be read. The caller that read them only learned
   /// that the read failed; error() then says why.
   bool has_failed_behind(std::uint64_t max_bytes);
@@ -56,9 +64,9 @@ class Input {
 
  private:
   Read read_what_is_there(std::span<std::byte> buffer);
+  bool read_at(std::uint64_t offset_bytes, std::span<std::byte> buffer);
   bool has_more_now() const noexcept;
   bool has_shrunk();
-  bool is_made_up() const noexcept;
   ReadState end_of_file();
   ReadState fail(int error_number);
 
@@ -67,6 +75,8 @@ class Input {
   FileDescriptor file_;
   std::optional<std::uint64_t> size_bytes_;
   bool is_terminal_ = false;
+  bool is_made_up_ = false;        // by the kernel, when it is read: its size means nothing
+  timespec written_at_{};          // when somebody last wrote to a regular file, as it was opened
   std::uint64_t begin_bytes_ = 0;  // a regular file's offset when it was opened
   std::uint64_t read_bytes_ = 0;   // or skipped
   std::int64_t spent_ns_ = 0;

@@ -251,8 +251,9 @@ void ReceiveBytes::take_chunk(const ReceivedFrame& frame, const ChunkTag& tag) {
   if (tag.check) {
     digest_.add(payload);
     if (static_cast<std::uint32_t>(digest_.value()) != *tag.check) {
-      throw Error::failed("the bytes were changed on their way, between " + std::to_string(received_bytes_) + " and " +
-                          std::to_string(received_bytes_ + payload.size()));
+      throw Error::failed("the bytes between " + std::to_string(received_bytes_) + " and " +
+                          std::to_string(received_bytes_ + payload.size()) +
+                          " are not those that the sender read: they were changed on their way, or in its file");
     }
   }
   if (!output().write(payload)) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 constexpr std::int64_t shutdown_timeout_ns = ns_per_s;  // after Ctrl-C
 constexpr std::size_t chunks_read = 3;                  // one is read while two wait to be sent
+constexpr std::size_t digest_step_bytes = 128 << 10;
 
 /// One run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() on its own thread.
 class SendBytes {
@@ -50,6 +52,7 @@ class SendBytes {
   ReadState pump();
   ReadState pump_chunks();
   ReadState pump_file();
+  bool add_digest(std::uint64_t offset_bytes, std::uint64_t bytes);
   std::optional<ClaimedSlot> claim();
   bool send(ClaimedSlot slot, const Chunk& chunk);
   void publish(ClaimedSlot slot, const Chunk& chunk);
@@ -74,6 +77,7 @@ class SendBytes {
   Input input_;
   Stream stream_;
   std::optional<RunningDigest> digest_;
+  std::vector<std::byte> digested_{};  // a part of the file, while sendfile() sends it
   RateLimiter rate_limiter_;
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
@@ -219,8 +223,8 @@ void SendBytes::wait_for_receiver() {
 
 /// Returns how reading ended: `stopped` if the receiver is gone or the user interrupted.
 ReadState SendBytes::pump() {
-  // Without a digest the bytes need not pass through this process: sendfile() sends them from the page cache.
-  const ReadState state = !digest_ && stream_.supports_sendfile() ? pump_file() : ReadState::more;
+  // The bytes of a file need not pass through this process: sendfile() sends them from the page cache.
+  const ReadState state = stream_.supports_sendfile() ? pump_file() : ReadState::more;
   return state == ReadState::more ? pump_chunks() : state;
 }
 
@@ -247,9 +251,11 @@ ReadState SendBytes::pump_chunks() {
   }
 }
 
-/// Sends a regular file to its end, then returns `more`.
+/// Sends a regular file to its end, or until somebody writes to it, then returns `more`. What is written between the
+/// digest and sendfile() would reach the receiver with a digest that is not its own; while a file changes, its bytes
+/// are copied instead.
 ReadState SendBytes::pump_file() {
-  for (;;) {
+  while (!digest_ || input_.is_unchanged()) {
     auto slot = claim();
     if (!slot) {
       return ReadState::stopped;
@@ -259,11 +265,30 @@ ReadState SendBytes::pump_file() {
     if (!file.is_there()) {
       return ReadState::more;
     }
+    if (digest_ && !add_digest(file.offset_bytes, bytes)) {
+      return ReadState::failed;
+    }
     sends_file_ = true;
-    if (!send(std::move(*slot), {.bytes = bytes, .file = file})) {
+    const Chunk chunk{.bytes = bytes, .digest = digest_ ? std::optional(digest_->value()) : std::nullopt, .file = file};
+    if (!send(std::move(*slot), chunk)) {
       return ReadState::stopped;
     }
   }
+  return ReadState::more;
+}
+
+/// Digests a part of the file through a buffer that stays in the processor's cache.
+bool SendBytes::add_digest(std::uint64_t offset_bytes, std::uint64_t bytes) {
+  digested_.resize(digest_step_bytes);
+  for (const std::uint64_t end = offset_bytes + bytes; offset_bytes < end;) {
+    const auto part = std::span(digested_).first(std::min<std::uint64_t>(digested_.size(), end - offset_bytes));
+    if (!input_.read_skipped(offset_bytes, part)) {
+      return false;
+    }
+    digest_->add(part);
+    offset_bytes += part.size();
+  }
+  return true;
 }
 
 std::optional<ClaimedSlot> SendBytes::claim() {
@@ -300,7 +325,7 @@ void SendBytes::publish(ClaimedSlot slot, const Chunk& chunk) {
 
 void SendBytes::publish_end(ReadState state) {
   EndRecord record{.bytes = sent_bytes_};
-  if (digest_) {
+  if (digest_ && state == ReadState::ended) {
     record.digest = digest_->value();
   }
   if (state == ReadState::failed) {

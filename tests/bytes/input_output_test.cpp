@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -110,6 +111,31 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
       << input.error();
 }
 
+TEST(Input, ReadsWhatWasSkipped) {
+  TemporaryFile file("0123456789");
+  Input input(file.path(), never);
+  std::uint64_t bytes = 8;
+  ASSERT_TRUE(input.skip(bytes).is_there());
+  std::array<std::byte, 4> buffer{};
+  EXPECT_TRUE(input.read_skipped(4, buffer));
+  EXPECT_EQ(buffer[3], std::byte{'7'});
+  EXPECT_TRUE(input.is_unchanged());
+  ASSERT_EQ(::ftruncate(file.fd(), 5), 0);
+  EXPECT_FALSE(input.read_skipped(4, buffer));
+  EXPECT_NE(input.error().find("became shorter while it was read: 5 bytes came of 10"), std::string::npos)
+      << input.error();
+}
+
+TEST(Input, IsChangedByWritingInPlace) {
+  TemporaryFile file("0123456789");
+  const timespec long_ago[2]{{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
+  ASSERT_EQ(::futimens(file.fd(), long_ago), 0);  // the clock of files is coarse
+  Input input(file.path(), never);
+  EXPECT_TRUE(input.is_unchanged());
+  ASSERT_EQ(::pwrite(file.fd(), "a", 1, 3), 1);
+  EXPECT_FALSE(input.is_unchanged());
+}
+
 TEST(Input, ReportsUnreadableBytesToTheCallerThatSkippedThem) {
   const std::string without_speed = "/sys/class/net/lo/speed";  // has a size but cannot be read
   if (::access(without_speed.c_str(), R_OK) != 0) {
@@ -133,6 +159,7 @@ TEST(Input, OfWhatTheKernelMakesUpIsReadToItsEndAndNotToItsSize) {
   const Input::Read got = read.read(buffer);
   EXPECT_GT(got.bytes, 0U);
   EXPECT_EQ(got.state, ReadState::ended) << read.error();
+  EXPECT_FALSE(read.is_unchanged()) << "it is made anew each time";
   Input skipped(mtu, never);
   std::uint64_t bytes = 1000;
   ASSERT_TRUE(skipped.skip(bytes).is_there());

@@ -184,7 +184,7 @@ TEST_P(MaliciousPeers, ASenderThatLiesIsNot) {
       {.chunks = {some, {.text = "more", .pts = 0, .tag = more.tag}}, .wanted = "do not follow one another: 0 after 4"},
       {.chunks = {some, {.text = "more", .pts = -1, .tag = more.tag}}, .wanted = "do not follow one another"},
       {.chunks = {some, {.text = "mOre", .pts = 4, .tag = more.tag}},
-       .wanted = "changed on their way, between 4 and 8"},
+       .wanted = "between 4 and 8 are not those that the sender read"},
       {.chunks = {some, {.text = "more", .pts = 4, .tag = 4}}, .wanted = "a version that this one does not know"},
       {.chunks = {some, end(to_json_text(EndRecord{.bytes = 5, .digest = digest_of("some")}))},
        .wanted = "it sent 5 bytes, but 4 came"},

@@ -312,6 +312,43 @@ class Bytes(BytePrograms):
         self.one_message(sender, "became shorter while it was read")
         self.one_message(receiver, "the sender's source failed", "became shorter")
 
+    def test_a_file_that_is_written_to_meanwhile(self):
+        """Its bytes are copied from then on, so that the digest is that of what arrives."""
+        original, copy = self.file("changes"), self.file("copy")
+        original.write_bytes(bytes(8 << 20))
+        os.utime(original, (1, 1))  # the clock of files is coarse
+        receiver = self.receiver(copy)
+        sender = self.sender(receiver.address, original, "--limit", "4M", "--transport", "tcp", *SMALL)
+        harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
+        with original.open("r+b") as file:
+            file.seek(7 << 20)
+            file.write(os.urandom(1 << 20))
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+
+    def test_a_file_that_is_written_to_when_its_bytes_are_on_their_way(self):
+        """sendfile() sends pages, not copies: what is in the socket changes, too, and the receiver finds that."""
+        original, copy = self.file("changes"), self.file("copy")
+        original.write_bytes(bytes(64 << 20))
+        reads, writes = os.pipe()  # not read yet
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        sender = self.sender(receiver.address, original, "--transport", "tcp", *SMALL)
+        os.read(reads, 1)
+        taken = fcntl.fcntl(reads, fcntl.F_GETPIPE_SZ) + RING_BYTES  # at most, by the receiver
+        read = pathlib.Path(f"/proc/{sender.process.pid}/io")
+        harness.wait_until(lambda: int(read.read_text().split()[1]) > taken + (512 << 10), "bytes in the socket")
+        with original.open("r+b") as file:
+            file.write(os.urandom(64 << 20))
+        with os.fdopen(reads, "rb") as rest, copy.open("wb") as got:
+            got.write(rest.read())
+        self.ends(sender, harness.FAILED)
+        self.ends(receiver, harness.FAILED)
+        self.one_message(receiver, "are not those that the sender read: they were changed on their way, or in its file")
+        self.one_message(sender, "the receiver failed", "are not those that the sender read")
+        self.assertEqual(copy.read_bytes().strip(b"\0"), b"")
+
     def test_a_file_that_shrinks_while_the_kernel_sends_it(self):
         """Without a checksum rdsend does not read the file: sendfile() finds its end, in the middle of a chunk."""
         original, copy = self.file("shrinks"), self.file("copy")
