@@ -113,11 +113,23 @@ FramePainter::Variant::Variant(const Kind& kind)
       taps(program.uniform("taps")),
       chroma_taps(program.uniform("chroma_taps")) {}
 
-FramePainter::FramePainter() : vertex_array_(GlVertexArray::create()) {
+FramePainter::FramePainter(Downscale downscale) : downscale_(downscale), vertex_array_(GlVertexArray::create()) {
   glGetIntegerv(GL_MAX_VIEWPORT_DIMS, max_viewport_.data());
 }
 
-FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Rectangle& target, Alpha alpha) noexcept {
+/// The mean over the length of one texel is linear interpolation.
+double FramePainter::covered_of(double texels_per_pixel) const noexcept {
+  return downscale_ == Downscale::bilinear ? std::min(texels_per_pixel, 1.0) : covered_texels(texels_per_pixel);
+}
+
+/// With linear interpolation a pixel of a shrunk frame begins anywhere.
+int FramePainter::taps_of(double texels_per_pixel, bool is_aligned, int texels_per_tap) const noexcept {
+  const bool is_cut = downscale_ == Downscale::bilinear && texels_per_pixel > 1;
+  return taps_for(is_cut ? 1.0 : texels_per_pixel, is_aligned && !is_cut, texels_per_tap);
+}
+
+FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Rectangle& target,
+                                          Alpha alpha) const noexcept {
   alpha = frame.has_alpha ? alpha : Alpha::premultiplied;
   const Size drawn{static_cast<std::uint32_t>(target.width), static_cast<std::uint32_t>(target.height)};
   if (frame.size == drawn) {
@@ -129,12 +141,12 @@ FramePainter::Kind FramePainter::kind_for(const PaintedFrame& frame, const Recta
   Kind kind{.planes = frame.texture_count,
             .mode = Mode::mean,
             .alpha = alpha,
-            .luma = {taps_for(ratio_x, true, texels_per_tap), taps_for(ratio_y, true, texels_per_tap)}};
+            .luma = {taps_of(ratio_x, true, texels_per_tap), taps_of(ratio_y, true, texels_per_tap)}};
   if (frame.texture_count > 1) {
     const int step_x = 1 << frame.chroma_log2_width;
     const int step_y = 1 << frame.chroma_log2_height;
-    kind.chroma = {taps_for(ratio_x / step_x, step_x == 1 || frame.chroma_site.x_halves == 1, texels_per_tap),
-                   taps_for(ratio_y / step_y, step_y == 1 || frame.chroma_site.y_halves == 1, texels_per_tap)};
+    kind.chroma = {taps_of(ratio_x / step_x, step_x == 1 || frame.chroma_site.x_halves == 1, texels_per_tap),
+                   taps_of(ratio_y / step_y, step_y == 1 || frame.chroma_site.y_halves == 1, texels_per_tap)};
   }
   // The mean of two texels, and the values between two, are one sample in any case. (Straight colours take more: a
   // frame of another size has a pixel that covers two texels.)
@@ -174,9 +186,9 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   chroma_mapping(frame).set(variant.chroma_place);
   const double texels_x = static_cast<double>(frame.size.width) / target.width;
   const double texels_y = static_cast<double>(frame.size.height) / target.height;
-  glUniform2f(variant.covered, as_float(covered_texels(texels_x)), as_float(covered_texels(texels_y)));
-  glUniform2f(variant.chroma_covered, as_float(covered_texels(texels_x / (1 << frame.chroma_log2_width))),
-              as_float(covered_texels(texels_y / (1 << frame.chroma_log2_height))));
+  glUniform2f(variant.covered, as_float(covered_of(texels_x)), as_float(covered_of(texels_y)));
+  glUniform2f(variant.chroma_covered, as_float(covered_of(texels_x / (1 << frame.chroma_log2_width))),
+              as_float(covered_of(texels_y / (1 << frame.chroma_log2_height))));
   glUniform2i(variant.taps, kind.luma.x, kind.luma.y);
   glUniform2i(variant.chroma_taps, kind.chroma.x, kind.chroma.y);
 

@@ -28,20 +28,27 @@ struct PaintedFrame {
   ColourConversion conversion{};
 };
 
+/// How FramePainter shrinks a frame.
+enum class Downscale {
+  area,      // each pixel is the mean of what it covers
+  bilinear,  // each pixel is one sample of each plane, between four texels: cheap, and fine detail is lost or flickers
+};
+
 /// Applies the matrix and the range, but not the transfer function or the primaries (no tone mapping). At 1:1 every
 /// pixel is within 1/255 of the standards' value. Chroma of 4:2:0 and 4:2:2 is interpolated linearly, sited by
 /// PaintedFrame::chroma_site. Used on the context's thread.
 class FramePainter {
  public:
   /// Throws Error if GL has no memory.
-  FramePainter();
+  explicit FramePainter(Downscale downscale = Downscale::area);
 
   /// Draws into the current framebuffer, over what is there; blends only if the caller has enabled blending. The
   /// frame's top row is drawn at the top of a window. With `flip_y` it becomes the framebuffer's row 0, which suits
   /// readback. Alpha is the frame's for rgba and bgra, else 1. At 1:1 every pixel is exact. An enlarged frame is
   /// interpolated linearly. In a shrunk one each pixel is the mean of what it covers of the frame, by area, at every
-  /// ratio; each axis and the chroma of 4:2:0 and 4:2:2 are enlarged or shrunk on their own. The first frame of a
-  /// shape, a ratio and an `alpha` compiles a shader. Throws ShaderError.
+  /// ratio, or with Downscale::bilinear interpolated linearly, too; each axis and the chroma of 4:2:0 and 4:2:2 are
+  /// enlarged or shrunk on their own. The first frame of a shape, a ratio and an `alpha` compiles a shader. Throws
+  /// ShaderError.
   ///
   /// `alpha` says what the frame's alpha means. What is drawn is opaque, or its colours are multiplied by its alpha.
   /// Straight colours are multiplied before they are scaled, so that those of transparent pixels leave no fringes.
@@ -81,9 +88,13 @@ class FramePainter {
         chroma_taps;
   };
 
-  static Kind kind_for(const PaintedFrame& frame, const Rectangle& target, Alpha alpha) noexcept;
+  /// How many texels a pixel covers on an axis of which it has so many.
+  [[nodiscard]] double covered_of(double texels_per_pixel) const noexcept;
+  [[nodiscard]] int taps_of(double texels_per_pixel, bool is_aligned, int texels_per_tap) const noexcept;
+  [[nodiscard]] Kind kind_for(const PaintedFrame& frame, const Rectangle& target, Alpha alpha) const noexcept;
   const Variant& variant_for(Kind kind);
 
+  const Downscale downscale_;
   std::map<Kind, Variant> variants_;
   GlVertexArray vertex_array_;
   std::array<int, 2> max_viewport_{};

@@ -49,6 +49,7 @@ Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clo
       clock_(clock),
       options_(options),
       started_ns_(clock.now_ns()),
+      painters_(options.downscale),
       schedule_(clock, options.first_draw_delay_ns),
       upload_method_(FrameTexture().method()) {
   if (options.recorder != nullptr) {

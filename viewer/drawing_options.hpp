@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "frame/frame_layout.hpp"
+#include "gl/frame_painter.hpp"
 #include "memory/block.hpp"
 #include "viewer/quality.hpp"
 
@@ -14,6 +15,7 @@ class Recorder;
 
 struct DrawingOptions {
   std::optional<Quality> quality;           // none: good, if a GPU draws
+  Downscale downscale = Downscale::area;    // of what is drawn fast
   bool asks_cadence = false;                // tell the senders when to render
   bool tells_places = false;                // Drawing::seen()
   const MemoryKind* memory = nullptr;       // of a device, where frames may lie; outlives the drawing; null: none

@@ -9,6 +9,7 @@
 #include "transport/address.hpp"
 #include "viewer/keys.hpp"
 #include "viewer/offered_streams.hpp"
+#include "viewer/quality_options.hpp"
 #include "viewer/scene_checks.hpp"
 #include "viewer/scene_file.hpp"
 #include "viewer/ssh_options.hpp"
@@ -74,7 +75,7 @@ struct RawOptions {
   bool is_synchronised = false;
   bool is_low_latency = false;
   bool asks_cadence = false;
-  std::string quality;
+  RawQualityOptions quality;
   std::string refresh;
   RawInputOptions input;
   bool verify = false;
@@ -171,10 +172,7 @@ void describe_files(CLI::App& app, RawOptions& raw) {
 
 /// How well frames are drawn, and when they are shown.
 void describe_drawing(CLI::App& app, RawOptions& raw) {
-  app.add_option("--quality", raw.quality,
-                 "fast: average what is shrunk; good: better filters, tone and gamut mapping; auto: good if a GPU "
-                 "draws (default auto; HDR is always drawn well)")
-      ->type_name("fast|good|auto");
+  add_quality_options(app, raw.quality);
   const auto paced = app.add_flag(
       "--paced", raw.is_paced,
       "show frames evenly, by their presentation time, delayed by as much as their arrivals vary and the sender's "
@@ -401,20 +399,10 @@ void read_surface(const RawOptions& raw, ViewerOptions& options) {
   }
 }
 
-std::optional<Quality> read_quality(const std::string& text) {
-  if (text.empty() || text == "auto") {
-    return std::nullopt;
-  }
-  for (const Quality quality : {Quality::fast, Quality::good}) {
-    if (text == name(quality)) {
-      return quality;
-    }
-  }
-  throw Error::usage("--quality is " + quote(text) + "; it takes fast, good or auto");
-}
-
 void read_pacing(const RawOptions& raw, ViewerOptions& options) {
-  options.quality = read_quality(raw.quality);
+  const QualityOptions quality = parse_quality_options(raw.quality);
+  options.quality = quality.quality;
+  options.downscale = quality.downscale;
   options.is_paced = raw.is_paced;
   options.is_synchronised = raw.is_synchronised;
   options.is_low_latency = raw.is_low_latency;

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "command/line_port.hpp"
+#include "gl/frame_painter.hpp"
 #include "ssh/ssh_command.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/input_options.hpp"
@@ -46,6 +47,7 @@ struct ViewerOptions {
   std::optional<std::string> frame_times_file;
   std::optional<PortDescriptors> messages;  // exchanges messages with senders here
   std::optional<Quality> quality;           // empty: good, if a GPU draws
+  std::optional<Downscale> downscale;       // of what is drawn fast; empty: area
   bool is_paced = false;                    // frames are shown by their presentation time
   bool is_synchronised = false;             // frames of the same instant are shown together
   bool asks_cadence = false;                // tells the sender when to render

@@ -23,7 +23,7 @@ std::string explain_gpu_loss(const std::string& loss) {
   return loss + "; start framewire view again, and look for the cause in the kernel's log (dmesg)";
 }
 
-Painters::Painters() : is_software_(is_software_renderer()) {}
+Painters::Painters(Downscale downscale) : is_software_(is_software_renderer()), fast_(downscale) {}
 
 bool Painters::draws_well(std::optional<Quality> wanted, const Colour& colour) const noexcept {
   return !has_good_failed_ && quality_for(wanted, colour, is_software_) == Quality::good;

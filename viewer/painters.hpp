@@ -22,8 +22,8 @@ std::string explain_gpu_loss(const std::string& loss);
 /// Draws pictures in both qualities. Compiled shaders are kept for all layers. Used on the drawing thread.
 class Painters {
  public:
-  /// Throws Error if GL has no memory.
-  Painters();
+  /// `downscale`: of what is drawn fast. Throws Error if GL has no memory.
+  explicit Painters(Downscale downscale = Downscale::area);
   Painters(const Painters&) = delete;
   Painters& operator=(const Painters&) = delete;
 

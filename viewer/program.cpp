@@ -71,6 +71,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   renderer_.emplace(
       *surface_, frame_times_, clock_,
       DrawingOptions{.quality = options_.quality,
+                     .downscale = options_.downscale.value_or(Downscale::area),
                      .asks_cadence = options_.asks_cadence,
                      .tells_places = options_.input.has_value(),
                      .memory = options_.session.memory.empty() ? nullptr : options_.session.memory.front(),
@@ -83,6 +84,9 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
   window_recordings_.emplace(*renderer_, *surface_, clock_, log_, interruption_, options_.output.file.has_value());
   log_.detail(surface_->describe() + ", " + renderer_->device_details() + ", upload by " +
               name(renderer_->upload_method()));
+  if (options_.downscale && quality_for(options_.quality, {}, renderer_->is_software()) == Quality::good) {
+    log_.warning("--downscale means nothing: a GPU draws here, in good quality; add --quality fast");
+  }
   if (renderer_->why_copied()) {
     log_.warning("--memory is cuda, and frames are copied to host memory to be drawn, because " +
                  *renderer_->why_copied());

@@ -9,7 +9,7 @@
 namespace framewire {
 
 enum class Quality {
-  fast,  // FramePainter: averages what is shrunk, interpolates linearly; colours as they are coded
+  fast,  // FramePainter: shrinks as a Downscale says, interpolates linearly; colours as they are coded
   good,  // PlaceboPainter: better filters, dithering, tone and gamut mapping
 };
 

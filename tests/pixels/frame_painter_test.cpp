@@ -55,21 +55,22 @@ double covered(double index, double from, double to) {
   return std::max(0.0, std::min(index + 1, to) - std::max(index, from));
 }
 
-/// What an axis of `texels` shows in pixel `index` of `pixels`: the length of a texel at least, with `shift_texels`.
+/// What an axis of `texels` shows in pixel `index` of `pixels`: the length of a texel at least, with `shift_texels`; of
+/// a texel exactly, where nothing is averaged.
 std::pair<double, double> covered_range(std::uint32_t index, std::uint32_t pixels, std::uint32_t texels,
-                                        double shift_texels) {
+                                        double shift_texels, Downscale downscale) {
   const double ratio = static_cast<double>(texels) / pixels;
   const double centre = (index + 0.5) * ratio + shift_texels;
-  const double half = std::max(ratio, 1.0) / 2;
+  const double half = downscale == Downscale::bilinear ? 0.5 : std::max(ratio, 1.0) / 2;
   return {std::max(centre - half, 0.0), std::min<double>(centre + half, texels)};
 }
 
 /// The mean of `value(texel)` over what a drawn pixel covers of a plane, in double precision.
 template <typename Value>
 double reference_mean_of(Size plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x, double shift_y,
-                         Value&& value) {
-  const auto [left, right] = covered_range(x, drawn.width, plane.width, shift_x);
-  const auto [top, bottom] = covered_range(y, drawn.height, plane.height, shift_y);
+                         Downscale downscale, Value&& value) {
+  const auto [left, right] = covered_range(x, drawn.width, plane.width, shift_x, downscale);
+  const auto [top, bottom] = covered_range(y, drawn.height, plane.height, shift_y, downscale);
   double sum = 0;
   for (std::uint32_t row = 0; row < plane.height; ++row) {
     for (std::uint32_t column = 0; column < plane.width; ++column) {
@@ -79,9 +80,9 @@ double reference_mean_of(Size plane, Size drawn, std::uint32_t x, std::uint32_t 
   return sum / ((right - left) * (bottom - top));
 }
 
-double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x = 0,
-                      double shift_y = 0) {
-  return reference_mean_of({plane.width, plane.height}, drawn, x, y, shift_x, shift_y,
+double reference_mean(const Plane& plane, Size drawn, std::uint32_t x, std::uint32_t y, double shift_x, double shift_y,
+                      Downscale downscale) {
+  return reference_mean_of({plane.width, plane.height}, drawn, x, y, shift_x, shift_y, downscale,
                            [&plane](std::size_t texel) { return plane.values[texel]; });
 }
 
@@ -127,26 +128,28 @@ double mean_tolerance() {
 class FramePainterTest : public GlTest {
  protected:
   /// The drawn picture, top row first; R, G, B, A.
-  std::vector<std::byte> drawn(const PaintedFrame& frame, Size size, Alpha alpha = Alpha::premultiplied) {
+  std::vector<std::byte> drawn(const PaintedFrame& frame, Size size, Alpha alpha = Alpha::premultiplied,
+                               Downscale downscale = Downscale::area) {
     OffscreenTarget target(size);
     target.bind();
-    painter_.draw(frame, {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)}, false, alpha);
+    FramePainter& painter = downscale == Downscale::area ? painter_ : bilinear_painter_;
+    painter.draw(frame, {0, 0, static_cast<int>(size.width), static_cast<int>(size.height)}, false, alpha);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
     return pixels;
   }
 
   /// Draws the plane as grey, and compares every pixel with the reference.
-  void expect_means(const Plane& plane, Size size) {
+  void expect_means(const Plane& plane, Size size, Downscale downscale = Downscale::area) {
     const GlTexture texture = plane.texture();
     PaintedFrame frame{.textures = {texture.id()}, .texture_count = 1, .size = {plane.width, plane.height}};
     frame.conversion = colour_conversion(PixelFormat::gray8, {.range = ColourRange::full}, plane.height);
-    const std::vector<std::byte> pixels = drawn(frame, size);
+    const std::vector<std::byte> pixels = drawn(frame, size, Alpha::premultiplied, downscale);
     const double tolerance = mean_tolerance();
     for (std::uint32_t y = 0; y < size.height; ++y) {
       for (std::uint32_t x = 0; x < size.width; ++x) {
         const int value = std::to_integer<int>(pixels[(std::size_t{y} * size.width + x) * 4]);
-        ASSERT_NEAR(value, reference_mean(plane, size, x, y), tolerance)
+        ASSERT_NEAR(value, reference_mean(plane, size, x, y, 0, 0, downscale), tolerance)
             << plane.width << "x" << plane.height << " to " << size.width << "x" << size.height << " at " << x << ","
             << y;
       }
@@ -154,26 +157,60 @@ class FramePainterTest : public GlTest {
   }
 
   /// Draws the picture as `alpha` says, and compares all components with the reference.
-  void expect_alpha_means(const AlphaPicture& picture, Size size, Alpha alpha, double tolerance) {
-    const std::vector<std::byte> pixels = drawn(picture.frame(), size, alpha);
+  void expect_alpha_means(const AlphaPicture& picture, Size size, Alpha alpha, double tolerance,
+                          Downscale downscale = Downscale::area) {
+    const std::vector<std::byte> pixels = drawn(picture.frame(), size, alpha, downscale);
     for (std::size_t i = 0; i < pixels.size(); ++i) {
       const auto x = static_cast<std::uint32_t>(i / 4 % size.width);
       const auto y = static_cast<std::uint32_t>(i / 4 / size.width);
       const bool is_alpha = i % 4 == 3;
-      const double mean = reference_mean_of(picture.size, size, x, y, 0, 0, [&](std::size_t texel) -> double {
-        const double value = picture.values[texel * 4 + i % 4];
-        if (alpha == Alpha::straight && !is_alpha) {
-          return value * picture.values[texel * 4 + 3] / 255;
-        }
-        return is_alpha && alpha == Alpha::opaque ? 255 : value;
-      });
+      const double mean =
+          reference_mean_of(picture.size, size, x, y, 0, 0, downscale, [&](std::size_t texel) -> double {
+            const double value = picture.values[texel * 4 + i % 4];
+            if (alpha == Alpha::straight && !is_alpha) {
+              return value * picture.values[texel * 4 + 3] / 255;
+            }
+            return is_alpha && alpha == Alpha::opaque ? 255 : value;
+          });
       ASSERT_NEAR(std::to_integer<int>(pixels[i]), mean, tolerance)
           << picture.size.width << "x" << picture.size.height << " to " << size.width << "x" << size.height
           << ", alpha " << static_cast<int>(alpha) << " at " << x << "," << y << " component " << i % 4;
     }
   }
 
+  /// Draws a frame whose only colour is its chroma, and compares every pixel with the reference.
+  void expect_chroma_means(const ChromaSite& site, Downscale downscale) {
+    const Plane luma = Plane::make(80, 48, [](std::uint32_t, std::uint32_t) { return 128; });
+    const Plane chroma = Plane::checkerboard(40, 24);
+    const Plane grey = Plane::make(40, 24, [](std::uint32_t, std::uint32_t) { return 128; });
+    const GlTexture y = luma.texture();
+    const GlTexture u = grey.texture();
+    const GlTexture v = chroma.texture();
+    PaintedFrame frame{.textures = {y.id(), u.id(), v.id()}, .texture_count = 3, .size = {80, 48}};
+    frame.chroma_log2_width = frame.chroma_log2_height = 1;
+    frame.chroma_site = site;
+    // R is V.
+    frame.conversion.matrix = {0, 0, 0, 0, 0, 0, 1, 0, 0};
+    frame.conversion.offset = {};
+    const double tolerance = mean_tolerance();
+    const double shift_x = 0.25 * (1 - site.x_halves);
+    const double shift_y = 0.25 * (1 - site.y_halves);
+    for (const double ratio : {1.2, 1.6, 2.0, 2.5, 3.3, 4.0, 7.0}) {
+      const Size size{static_cast<std::uint32_t>(80 / ratio), static_cast<std::uint32_t>(48 / ratio)};
+      const std::vector<std::byte> pixels = drawn(frame, size, Alpha::premultiplied, downscale);
+      for (std::uint32_t row = 0; row < size.height; ++row) {
+        for (std::uint32_t column = 0; column < size.width; ++column) {
+          const int value = std::to_integer<int>(pixels[(std::size_t{row} * size.width + column) * 4]);
+          ASSERT_NEAR(value, reference_mean(chroma, size, column, row, shift_x, shift_y, downscale), tolerance)
+              << "ratio " << ratio << " site " << site.x_halves << "," << site.y_halves << " at " << column << ","
+              << row;
+        }
+      }
+    }
+  }
+
   FramePainter painter_;
+  FramePainter bilinear_painter_{Downscale::bilinear};
 };
 
 TEST_F(FramePainterTest, AShrunkCheckerboardIsTheMeanAtEveryRatio) {
@@ -260,34 +297,28 @@ TEST_F(FramePainterTest, ColoursOfLimitedRangeAreMultipliedWithoutTheirOffset) {
 
 /// Chroma is shrunk at its own ratio: at half of the luma's it is enlarged up to a ratio of 2.
 TEST_F(FramePainterTest, ChromaIsAveragedOverWhatItCoversFromItsSite) {
-  const Plane luma = Plane::make(80, 48, [](std::uint32_t, std::uint32_t) { return 128; });
-  const Plane chroma = Plane::checkerboard(40, 24);
-  const Plane grey = Plane::make(40, 24, [](std::uint32_t, std::uint32_t) { return 128; });
-  const GlTexture y = luma.texture();
-  const GlTexture u = grey.texture();
-  const GlTexture v = chroma.texture();
-  const double tolerance = mean_tolerance();
   for (const ChromaSite site : {ChromaSite{0, 1}, ChromaSite{1, 1}, ChromaSite{0, 0}}) {
-    PaintedFrame frame{.textures = {y.id(), u.id(), v.id()}, .texture_count = 3, .size = {80, 48}};
-    frame.chroma_log2_width = frame.chroma_log2_height = 1;
-    frame.chroma_site = site;
-    // R is V.
-    frame.conversion.matrix = {0, 0, 0, 0, 0, 0, 1, 0, 0};
-    frame.conversion.offset = {};
-    for (const double ratio : {1.2, 1.6, 2.0, 2.5, 3.3, 4.0, 7.0}) {
-      const Size size{static_cast<std::uint32_t>(80 / ratio), static_cast<std::uint32_t>(48 / ratio)};
-      const std::vector<std::byte> pixels = drawn(frame, size);
-      for (std::uint32_t row = 0; row < size.height; ++row) {
-        for (std::uint32_t column = 0; column < size.width; ++column) {
-          const int value = std::to_integer<int>(pixels[(std::size_t{row} * size.width + column) * 4]);
-          const double shift_x = 0.25 * (1 - site.x_halves);
-          const double shift_y = 0.25 * (1 - site.y_halves);
-          ASSERT_NEAR(value, reference_mean(chroma, size, column, row, shift_x, shift_y), tolerance)
-              << "ratio " << ratio << " site " << site.x_halves << "," << site.y_halves << " at " << column << ","
-              << row;
-        }
-      }
+    expect_chroma_means(site, Downscale::area);
+  }
+}
+
+TEST_F(FramePainterTest, BilinearTakesOneSampleOfEachPlaneAtEveryRatio) {
+  for (const Plane& plane : {Plane::checkerboard(96, 54), Plane::noise(97, 55)}) {
+    for (const Size size :
+         {Size{97, 55}, {96, 54}, {70, 40}, {48, 27}, {40, 50}, {32, 18}, {20, 70}, {10, 6}, {1, 1}}) {
+      expect_means(plane, size, Downscale::bilinear);
     }
+  }
+  for (const ChromaSite site : {ChromaSite{0, 1}, ChromaSite{1, 1}, ChromaSite{0, 0}}) {
+    expect_chroma_means(site, Downscale::bilinear);
+  }
+}
+
+TEST_F(FramePainterTest, BilinearMultipliesStraightColoursBeforeItInterpolatesThem) {
+  const AlphaPicture noise = AlphaPicture::noise({97, 55});
+  for (const Size size : {Size{97, 55}, {96, 54}, {48, 27}, {97, 30}, {33, 70}, {10, 6}, {1, 1}}) {
+    expect_alpha_means(noise, size, Alpha::straight, rounding_tolerance, Downscale::bilinear);
+    expect_alpha_means(noise, size, Alpha::premultiplied, mean_tolerance(), Downscale::bilinear);
   }
 }
 

@@ -51,6 +51,11 @@ TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
   EXPECT_TRUE(parse({"--low-latency", "box"}).is_low_latency);
   EXPECT_EQ(parse({"--headless", "--refresh", "59.94", "--paced", "box"}).refresh_hz, 59.94);
   expect_refusal({"--quality", "best", "box"}, {"--quality", "best", "fast, good or auto"});
+  EXPECT_FALSE(usual.downscale);
+  EXPECT_EQ(parse({"--downscale", "bilinear", "box"}).downscale, Downscale::bilinear);
+  EXPECT_EQ(parse({"--downscale", "area", "--quality", "fast", "box"}).downscale, Downscale::area);
+  expect_refusal({"--downscale", "cubic", "box"}, {"--downscale", "cubic", "area or bilinear"});
+  expect_refusal({"--downscale", "bilinear", "--quality", "good", "box"}, {"--downscale", "bilinear", "--quality good"});
   expect_refusal({"--paced", "--low-latency", "box"}, {"--paced", "--low-latency"});
   expect_refusal({"--refresh", "60", "box"}, {"--refresh", "60", "--headless"});
   expect_refusal({"--headless", "--low-latency", "box"}, {"--headless", "--low-latency"});
