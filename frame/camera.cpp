@@ -18,4 +18,9 @@ Camera orbiting_camera(double turn_rad, double lift_rad, double distance) noexce
   return camera;
 }
 
+Camera circling_camera(double time_s) noexcept {
+  constexpr double rad_per_s = 0.2, lift_rad = 0.35;
+  return orbiting_camera(rad_per_s * time_s, lift_rad, usual_camera_distance);
+}
+
 }  // namespace framewire

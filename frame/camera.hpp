@@ -33,6 +33,9 @@ Camera orbiting_camera(double turn_rad, double lift_rad, double distance) noexce
 /// From here all of a scene of the usual size is seen.
 inline constexpr double usual_camera_distance = 4.6;
 
+/// Circles around the scene: from where it is seen at this time of its animation, if nobody moves the camera.
+Camera circling_camera(double time_s) noexcept;
+
 /// Whether numbers from a peer can be a camera: finite, no larger than 1e9, an opening below a half turn.
 inline bool is_possible(const Camera& camera) noexcept {
   constexpr float largest = 1e9F;

@@ -114,6 +114,15 @@ struct MemoryObject {
   static void destroy(GLuint id) noexcept { glDeleteMemoryObjectsEXT(1, &id); }
 };
 
+struct TimeQuery {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glCreateQueries(GL_TIME_ELAPSED, 1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteQueries(1, &id); }
+};
+
 }  // namespace gl_kinds
 
 using GlBuffer = GlHandle<gl_kinds::Buffer>;
@@ -123,6 +132,7 @@ using GlFramebuffer = GlHandle<gl_kinds::Framebuffer>;
 using GlVertexArray = GlHandle<gl_kinds::VertexArray>;
 using GlShader = GlHandle<gl_kinds::Shader>;
 using GlProgram = GlHandle<gl_kinds::Program>;
+using GlTimeQuery = GlHandle<gl_kinds::TimeQuery>;
 using GlMemoryObject = GlHandle<gl_kinds::MemoryObject>;
 
 }  // namespace framewire

@@ -19,16 +19,17 @@ constexpr std::array<std::string_view, 4> names = {"waves", "aurora", "orbit", "
 
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, const std::string& folder) {
+  const std::filesystem::path place = std::filesystem::path(folder) / path;
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
+  const auto status = std::filesystem::status(place, error);
   if (error) {
     throw Error::failed("cannot read the shader " + quote(path) + ": " + error.message());
   }
   if (!std::filesystem::is_regular_file(status)) {
     throw Error::failed("the shader " + quote(path) + " is not a file; name a fragment shader, as in gl:scene.frag");
   }
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(place, std::ios::binary);
   std::string text(max_file_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || !file.is_open()) {
@@ -71,8 +72,8 @@ void drop_version(std::string& text) {
   }
 }
 
-ShaderScene load_file(const std::string& path) {
-  ShaderScene scene{.name = path, .text = read_file(path)};
+ShaderScene load_file(const std::string& path, const std::string& folder) {
+  ShaderScene scene{.name = path, .text = read_file(path, folder)};
   if (scene.text.find('\0') != std::string::npos) {
     throw Error::failed("the shader " + quote(path) +
                         " is not a text file; name a fragment shader in the manner of Shadertoy");
@@ -105,7 +106,7 @@ std::uint32_t parts_of(std::string_view list, std::string_view source) {
   return parts;
 }
 
-ShaderScene load_whole(std::string_view source) {
+ShaderScene load_whole(std::string_view source, const std::string& folder) {
   const std::string_view given = source.starts_with("gl:") ? source.substr(3) : source;
   const std::string name(given.empty() ? names.front() : given);
   if (std::ranges::find(names, name) != names.end()) {
@@ -116,8 +117,8 @@ ShaderScene load_whole(std::string_view source) {
     return {.name = name, .text = std::string(*text)};
   }
   std::error_code error;
-  if (looks_like_path(name) || std::filesystem::exists(name, error)) {
-    return load_file(name);
+  if (looks_like_path(name) || std::filesystem::exists(std::filesystem::path(folder) / name, error)) {
+    return load_file(name, folder);
   }
   std::string list;
   for (const std::string_view known : names) {
@@ -141,9 +142,9 @@ std::span<const std::string_view> scene_names() noexcept {
   return names;
 }
 
-ShaderScene load_scene(std::string_view source) {
+ShaderScene load_scene(std::string_view source, const std::string& folder) {
   const SceneName name = split_parts(source);
-  ShaderScene scene = load_whole(name.scene);
+  ShaderScene scene = load_whole(name.scene, folder);
   scene.parts = parts_of(name.parts, source);
   return scene;
 }

@@ -24,8 +24,9 @@ std::span<const std::string_view> scene_names() noexcept;
 
 /// The scene of a source "gl:", "gl:NAME" or "gl:FILE.frag", or some parts of it: "gl:NAME:1,3". Any thread. Throws
 /// Error: no such scene (usage; lists the existing ones), parts that are not 1 to 32, or a file that cannot be read, is
-/// larger than 1 MiB, is not text, or has no mainImage.
-ShaderScene load_scene(std::string_view source);
+/// larger than 1 MiB, is not text, or has no mainImage. `folder`: where relative paths begin; empty: in the working
+/// directory.
+ShaderScene load_scene(std::string_view source, const std::string& folder = {});
 
 /// "gl:NAME:1,3" without its parts, and the parts as they stand there; empty: it names none.
 struct SceneName {

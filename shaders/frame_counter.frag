@@ -1,6 +1,6 @@
 #version 450 core
 // The frame counter of gl: scenes: characters of 8 x 8 dots on a translucent plate with round corners. Drawn with
-// blending and flipped like the scene below it: row 0 is the picture's top row. sender/sources/gl/counter_text.hpp
+// blending and flipped like the scene below it: row 0 is the picture's top row. gl/counter_text.hpp
 // defines the position.
 
 layout(location = 0) out vec4 colour;

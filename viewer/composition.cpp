@@ -139,6 +139,11 @@ bool Composition::shows(std::size_t index) const noexcept {
   return scene_.layout == Layout::depth || (!scene_.layers[index].is_hidden && scene_.layers[index].opacity > 0);
 }
 
+bool Composition::will_show(std::size_t index, Size surface) {
+  lay_out_for(surface);
+  return shows(index);
+}
+
 /// What does not fit is not in a picture that is merged by depth.
 PicturePlace Composition::place_of(const ComposedStream& stream, std::size_t index) const noexcept {
   const bool is_seen =
@@ -371,16 +376,18 @@ void Composition::draw_status(Size surface, const ComposedStream& stream, const 
 
 void Composition::draw_panel(Size surface, const ComposedStream& stream, std::int64_t now_ns) {
   const std::optional<StreamFormat>& format = stream.facts->status.format;
-  const PanelFacts facts{.stream = scene_.layers.size() > 1 ? name_of(stream) : "",
-                         .recording = recording_ != nullptr ? describe_recording(*recording_) : "",
-                         .format = format ? describe(*format) : "",
-                         .colour = format ? describe_colour(*format) : "",
-                         .pacing = stream.pacing ? describe(*stream.pacing) : "",
-                         .clocks = stream.clock_uncertainty_ns > 0
-                                       ? "the clocks agree within " + format_ms(stream.clock_uncertainty_ns) + " ms"
-                                       : "",
-                         .start_line = stream.facts->status.start_line,
-                         .upload_path = std::string(name(stream.layer->method())) + ", " + short_renderer()};
+  const PanelFacts facts{
+      .stream = scene_.layers.size() > 1 ? name_of(stream) : "",
+      .recording = recording_ != nullptr ? describe_recording(*recording_) : "",
+      .format = format ? describe(*format) : "",
+      .colour = format ? describe_colour(*format) : "",
+      .pacing = stream.pacing ? describe(*stream.pacing) : "",
+      .clocks = stream.clock_uncertainty_ns > 0
+                    ? "the clocks agree within " + format_ms(stream.clock_uncertainty_ns) + " ms"
+                    : "",
+      .start_line = stream.facts->status.start_line,
+      .upload_path = std::string(stream.layer->is_drawn_here() ? "no upload" : name(stream.layer->method())) + ", " +
+                     short_renderer()};
   panel_.draw(overlay_, surface, *stream.statistics, stream.counts, facts, now_ns);
 }
 

@@ -74,6 +74,8 @@ class Composition {
   /// Whether the last draw() had a place for the pictures of the stream with this index: it is not hidden, nor without
   /// a box.
   [[nodiscard]] bool shows(std::size_t index) const noexcept;
+  /// The same, if the next draw() is on a surface of this size.
+  [[nodiscard]] bool will_show(std::size_t index, Size surface);
   /// Where the picture of a stream was drawn; {} if nothing of it is seen.
   [[nodiscard]] PicturePlace place_of(const ComposedStream& stream, std::size_t index) const noexcept;
 

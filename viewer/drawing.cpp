@@ -98,6 +98,7 @@ void Drawing::draw() {
     return;
   }
   follow_facts();
+  follow_visibility();
   if (depth_) {
     const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
     const bool has_all = options_.most_sets != 0 && set_counts()->shown >= options_.most_sets;
@@ -125,7 +126,7 @@ std::int64_t Drawing::due_ns() {
   if (depth_) {
     due_ns = std::min(due_ns, depth_->due_ns());
   }
-  due_ns = std::min({due_ns, recordings_due_ns(now_ns), silence_ns});
+  due_ns = std::min({due_ns, recordings_due_ns(now_ns), silence_ns, shaders_due_ns(now_ns)});
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
@@ -256,7 +257,7 @@ bool Drawing::follows_refreshes() const noexcept {
 std::optional<std::int64_t> Drawing::choice_ns(std::int64_t now_ns) {
   std::optional<std::int64_t> earliest_ns;
   for (const auto& stream : streams_) {
-    if (const auto due_ns = stream->due_ns()) {
+    if (const auto due_ns = stream->due_ns(now_ns)) {
       earliest_ns = std::min(*due_ns, earliest_ns.value_or(INT64_MAX));
     }
   }
@@ -301,20 +302,14 @@ bool Drawing::show_frames() {
 
 void Drawing::show_frames_in_hand() {
   const std::int64_t begun_ns = clock_.now_ns();
-  bool has_picture = false;
-  for (const auto& stream : streams_) {
-    if (!stream->has_frame_in_hand()) {
-      continue;
+  for (const bool are_drawn_here : {false, true}) {  // so that the GPU is done with what was received before it draws
+    for (const auto& stream : streams_) {
+      if (stream->has_frame_in_hand() && stream->is_drawn_here() == are_drawn_here) {
+        take_to_picture(*stream);
+      }
     }
-    if (draws_nothing() || !stream->defect().empty()) {  // frames are still received and released, so that the sender
-                                                         // is not held back
-      stream->pass_unseen();
-    } else {
-      upload(*stream);
-    }
-    has_picture |= stream->has_frame_in_hand();
   }
-  if (!has_picture) {
+  if (std::ranges::none_of(streams_, [](const auto& stream) { return stream->has_frame_in_hand(); })) {
     return;
   }
   if (depth_ && !depth_->merge(streams_, clock_.now_ns())) {
@@ -337,6 +332,15 @@ void Drawing::show_frames_in_hand() {
     }
   }
   plan_next_redraw(0);
+}
+
+/// Frames that are not seen are still received and released, so that the sender is not held back.
+void Drawing::take_to_picture(ShownStream& stream) {
+  if (draws_nothing() || !stream.defect().empty()) {
+    stream.pass_unseen();
+  } else {
+    upload(stream);
+  }
 }
 
 /// One of several streams that cannot be drawn leaves the others alone.

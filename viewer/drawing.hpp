@@ -96,6 +96,7 @@ class Drawing {
   bool show_frames();
   void show_frames_in_hand();
   void upload(ShownStream& stream);
+  void take_to_picture(ShownStream& stream);
   void redraw();
   void prepare_for_format(std::size_t index);
   void prepare(std::size_t index, Size size);
@@ -103,6 +104,9 @@ class Drawing {
   void give_up_undrawn();
   void warm_up();
   void draw_picture(Size size, bool is_capture);
+  // ---- drawing_shaders.cpp ----
+  void follow_visibility();
+  [[nodiscard]] std::int64_t shaders_due_ns(std::int64_t now_ns);
   // ---- drawing_recording.cpp ----
   void follow_recordings(std::int64_t now_ns);
   [[nodiscard]] std::int64_t recordings_due_ns(std::int64_t now_ns) const noexcept;

@@ -84,6 +84,15 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   return Upload::gpu_is_lost;
 }
 
+void Layer::show(const PaintedFrame& picture, PixelFormat format, const Colour& colour) noexcept {
+  drawn_ = picture;
+  format_ = format;
+  colour_ = colour;
+  cannot_be_drawn_ = false;
+  has_picture_ = true;
+  ++version_;
+}
+
 void Layer::slice_arrived(const ReceivedFrame& slice, ChromaLocation chroma_location, bool may_upload) noexcept {
   if (!arriving_ || !arriving_->is(slice)) {
     forget_arriving();
@@ -189,7 +198,7 @@ void Layer::draw_texture(const Rectangle& target, Size framebuffer, std::int64_t
   if (target.width <= 0 || target.height <= 0) {
     return;
   }
-  const Painters::Picture picture{.frame = texture_.painted(), .format = format_, .colour = colour_};
+  const Painters::Picture picture{.frame = painted(), .format = format_, .colour = colour_};
   const bool is_opaque = alpha == Alpha::opaque || !has_alpha(format_);
   const bool is_good = is_opaque && !cannot_be_drawn_well_ && painters_.draws_well(wanted_quality_, colour_);
   const bool is_calm =

@@ -38,6 +38,10 @@ class Layer {
   /// Makes `frame` the layer's picture. On any result but `done` the frame is released and the picture does not change.
   Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
 
+  /// Makes what was drawn into these textures the layer's picture, in place of a frame: opaque pictures of `format`. It
+  /// stays valid until the next call; the layer was given no frame before.
+  void show(const PaintedFrame& picture, PixelFormat format, const Colour& colour) noexcept;
+
   /// A slice of a frame that is not complete has arrived. If `may_upload`, and the GPU has finished with the layer's
   /// picture, uploads what has arrived of the frame from its beginning on; upload() does the rest. The layer follows
   /// one such frame at a time, the newest.
@@ -85,7 +89,7 @@ class Layer {
 
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
   /// Of the picture; 0x0 before the first.
-  [[nodiscard]] Size frame_size() const noexcept { return has_picture_ ? texture_.frame_size() : Size{}; }
+  [[nodiscard]] Size frame_size() const noexcept { return has_picture_ ? painted().size : Size{}; }
   /// Of the picture's frame.
   [[nodiscard]] std::uint64_t user_tag() const noexcept { return user_tag_; }
   /// The picture's colours and depths, if its format has_depth().
@@ -95,6 +99,8 @@ class Layer {
   /// Counts the pictures.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
+  /// Whether the picture is not uploaded, but one of show().
+  [[nodiscard]] bool is_drawn_here() const noexcept { return drawn_.has_value(); }
 
  private:
   /// A frame that is not complete.
@@ -112,6 +118,7 @@ class Layer {
     }
   };
 
+  [[nodiscard]] const PaintedFrame& painted() const noexcept { return drawn_ ? *drawn_ : texture_.painted(); }
   void draw_texture(const Rectangle& target, Size framebuffer, std::int64_t now_ns, Alpha alpha);
   bool follow_size(Size drawn, std::int64_t now_ns) noexcept;
   void release() noexcept;
@@ -121,6 +128,7 @@ class Layer {
   Statistics& statistics_;
   const std::optional<Quality> wanted_quality_;
   FrameTexture texture_;
+  std::optional<PaintedFrame> drawn_;        // of show()
   PixelFormat format_ = PixelFormat::bytes;  // of the texture's colours
   Colour colour_{};
   Quality drawn_quality_ = Quality::fast;

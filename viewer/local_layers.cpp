@@ -40,7 +40,7 @@ void LocalLayers::show(std::span<const StreamPointer> streams, std::span<const V
     }
   }
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (sources[i].local && find(*streams[i]) == nullptr) {
+    if (sources[i].local && !sources[i].drawn && find(*streams[i]) == nullptr) {
       layers_.push_back({.stream = streams[i],
                          .sender = std::make_unique<SenderProcess>(program_, *sources[i].local, clock_, log_, ssh_)});
       // Who names one source wants to know why it does not come. Of several, the others are worth seeing.
@@ -54,8 +54,11 @@ void LocalLayers::show(std::span<const StreamPointer> streams, std::span<const V
 }
 
 bool LocalLayers::is_source_of(const ViewedStream& stream, const ViewedSource& source) const {
+  if (const ShaderSource* const drawn = stream.drawn()) {
+    return source.drawn == *drawn;
+  }
   const LocalLayer* layer = find(stream);
-  return stream.peer_text() == source.peer_text &&
+  return !source.drawn && stream.peer_text() == source.peer_text &&
          (layer == nullptr ? !source.local : source.local == layer->sender->source());
 }
 

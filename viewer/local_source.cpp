@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <climits>
 #include <cmath>
 #include <memory>
@@ -70,7 +71,60 @@ bool has_any_size(const std::string& source) noexcept {
   return source.starts_with("gl:") || source == "pattern" || source.starts_with("pattern:");
 }
 
+/// As framewire-send reads them; nothing if it would refuse them, or measure the machine (auto).
+std::optional<Size> plain_size(const std::string& text) {
+  try {
+    return parse_size(text, "--size");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<double> plain_rate(const std::string& text) noexcept {
+  constexpr double lowest = 0.1, highest = 1000;
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && rate >= lowest && rate <= highest ? std::optional(rate) : std::nullopt;
+}
+
+/// The value of the option at `index`, which becomes that of its last word; empty: it has none.
+std::string value_of_option(const std::vector<std::string>& options, std::size_t& index) {
+  const std::string& word = options[index];
+  if (const std::size_t name = option_name(word).size(); name < word.size()) {
+    return word.substr(name + 1);
+  }
+  return ++index < options.size() ? options[index] : std::string();
+}
+
 }  // namespace
+
+std::optional<ShaderSource> drawn_source(const LocalSource& local) {
+  if (local.host || !local.source.starts_with("gl:")) {
+    return std::nullopt;
+  }
+  std::optional<Size> size;
+  std::optional<double> rate;
+  for (std::size_t i = 0; i < local.options.size(); ++i) {
+    const std::string_view name = option_name(local.options[i]);
+    if (name == "--size" && !size) {
+      size = plain_size(value_of_option(local.options, i));
+      if (!size) {
+        return std::nullopt;
+      }
+    } else if (name == "--fps" && !rate) {
+      rate = plain_rate(value_of_option(local.options, i));
+      if (!rate) {
+        return std::nullopt;
+      }
+    } else {
+      return std::nullopt;
+    }
+  }
+  ShaderSource source{.scene = local.source, .folder = local.folder, .size = size.value_or(Size{})};
+  source.frames_per_s = rate.value_or(source.frames_per_s);
+  return source;
+}
 
 void check_local_source(const std::string& source, std::string_view what) {
   if (is_ssh_source(source)) {
@@ -120,7 +174,8 @@ SubscriberOptions local_session(const SubscriberOptions& session) {
 
 ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session) {
   if (!local.host) {
-    return {.subscriber = local_session(session), .peer_text = local.source, .local = local};
+    return {
+        .subscriber = local_session(session), .peer_text = local.source, .local = local, .drawn = drawn_source(local)};
   }
   const auto rendezvous = std::make_shared<Rendezvous>(*local.host, session.endpoint);
   ViewedSource source{.subscriber = remote_session(session, rendezvous),

@@ -31,6 +31,19 @@ struct LocalSource {
   bool operator==(const LocalSource&) const = default;
 };
 
+/// A scene of gl: that the viewer draws itself. A value.
+struct ShaderSource {
+  std::string scene{};   // as framewire-send takes it: "gl:orbit"
+  std::string folder{};  // where relative paths begin; empty: in the working directory
+  Size size{};           // 0x0: drawn_size_for() the viewer
+  double frames_per_s = 60;
+  bool operator==(const ShaderSource&) const = default;
+};
+
+/// Nothing if the source is no scene of gl: on this machine, or if its options have more than one --size WxH and one
+/// --fps FPS: then framewire-send sends it, and says what is wrong with them.
+std::optional<ShaderSource> drawn_source(const LocalSource& local);
+
 /// Both throw Error (usage) that calls the value `what`. Standard input is the viewer's.
 void check_local_source(const std::string& source, std::string_view what);
 /// Only what is about the source: framewire-send gets everything else from the viewer.
@@ -44,7 +57,8 @@ bool takes_value(std::string_view option) noexcept;
 /// the sender starts again.
 SubscriberOptions local_session(const SubscriberOptions& session);
 
-/// How the viewer sees it, with local_session(), or with Rendezvous if its sender runs on another host. Throws Error.
+/// How the viewer sees it: drawn by itself if drawn_source() says so. Else with local_session(), or with Rendezvous if
+/// its sender runs on another host. Throws Error.
 ViewedSource source_of(const LocalSource& local, const SubscriberOptions& session);
 
 /// framewire-send beside this program, or else in PATH.

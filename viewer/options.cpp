@@ -95,11 +95,13 @@ void describe_source(CLI::App& app, RawOptions& raw) {
                  "a sender, and one of its streams (default localhost:5290, and all of its streams); or "
                  "ssh://[USER@]HOST[:PORT]/SOURCE: start framewire send SOURCE on HOST by ssh, and end it with the "
                  "viewer");
-  app.add_option("--layer", raw.layers,
-                 "also show a source of this machine, as framewire send takes it, with a sender that the viewer runs; "
-                 "repeat it for more. They come after all HOSTs, in order, and lie over them. gl: and pattern have the "
-                 "size of the window at its start, 3840x2160 at most; other options of a layer need --scene (default: "
-                 "none)")
+  app.add_option(
+         "--layer", raw.layers,
+         "also show a source of this machine, as framewire send takes it: gl: is drawn by the viewer, the others "
+         "have a sender that the viewer runs; repeat it for more. They come after all HOSTs, in order, and lie over "
+         "them. gl: and pattern have the "
+         "size of the window at its start, 3840x2160 at most; other options of a layer need --scene (default: "
+         "none)")
       ->type_name("FILE|gl:aurora|pattern|v4l2:/dev/video0")
       ->allow_extra_args(false);
   app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
@@ -446,6 +448,9 @@ ViewerOptions read(const RawOptions& raw) {
   }
   const bool makes_picture = options.sources.size() > 1 || options.scene_file || !options.scene.gl_scenes.empty();
   options.output = parse_output_options(raw.output, makes_picture);
+  if (options.output.is_of_stream()) {  // its frames are needed, and not only their picture
+    options.sources.front().drawn.reset();
+  }
   options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +

@@ -62,8 +62,9 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       started_ns_(clock_.now_ns()),
       frame_times_(options_.frame_times_file.value_or("")),
       surface_(surface ? std::move(surface) : open_surface(options_)),
+      drawn_size_(drawn_size_for(surface_->size())),
       editor_(with_wall(options_.scene)),
-      local_layers_(clock_, log_, sender_program(), options_.ssh, drawn_size_for(surface_->size())) {
+      local_layers_(clock_, log_, sender_program(), options_.ssh, drawn_size_) {
   const auto wake_main = [this] { surface_->wake(); };
   if (options_.output.is_of_picture) {
     recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
@@ -158,7 +159,11 @@ bool Program::has_all_sets() const {
   return options_.most_sets != 0 && sets && sets->shown >= options_.most_sets;
 }
 
+/// With --frames nobody waits for frames that are not drawn.
 bool Program::is_over(const ViewedStream& stream) const {
+  if (options_.common.max_frames != 0 && stream.is_left_out()) {
+    return true;
+  }
   return stream.is_over() && (stream.has_all_frames() || !local_layers_.goes_on(stream));
 }
 
@@ -206,7 +211,8 @@ void Program::require_senders() const {
 /// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
 /// ended without a frame is no error: its sender said so.
 void Program::require_sender(const ViewedStream& stream) const {
-  if (stream.ending() || stream.has_all_frames() || local_layers_.has_failed(stream)) {
+  // A scene that the viewer draws itself has no sender, and brings nothing while nobody sees it.
+  if (stream.ending() || stream.has_all_frames() || stream.drawn() != nullptr || local_layers_.has_failed(stream)) {
     return;
   }
   const std::string about = streams_.size() > 1 ? stream.peer_text() + ": " : "";
@@ -378,7 +384,7 @@ ExitStatus Program::status_of_streams() const {
     if (const auto ending = streams_[i]->ending(); ending && *ending != ExitStatus::ok) {
       return *ending;
     }
-    if (local_layers_.has_failed(*streams_[i])) {
+    if (local_layers_.has_failed(*streams_[i]) || streams_[i]->has_failed()) {
       return ExitStatus::failed;
     }
   }

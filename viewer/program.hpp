@@ -60,7 +60,9 @@ class Program {
   };
 
   [[nodiscard]] Scene with_wall(Scene scene) const;
+  ViewedStream::Listeners listeners();
   std::shared_ptr<ViewedStream> open(const ViewedSource& source, bool is_one_of_several);
+  std::shared_ptr<ViewedStream> receive(const ViewedSource& source, bool is_one_of_several);
   void follow_scene();
   void follow_scene_file();
   void follow_offers();
@@ -109,6 +111,7 @@ class Program {
   const std::int64_t started_ns_;
   FrameTimesFile frame_times_;
   std::unique_ptr<Surface> surface_;
+  const Size drawn_size_;  // of scenes and patterns that are made here, if nothing says another
   SyncGroup sync_;
   Statistics picture_counts_;         // of the pictures that are recorded
   std::optional<Recorder> recorder_;  // of the same; outlives the drawing thread

@@ -7,7 +7,9 @@
 #include "viewer/aside.hpp"
 #include "viewer/offered_streams.hpp"
 #include "viewer/program.hpp"
+#include "viewer/received_stream.hpp"
 #include "viewer/scene_checks.hpp"
+#include "viewer/shader_stream.hpp"
 
 namespace framewire {
 
@@ -25,21 +27,33 @@ Scene Program::with_wall(Scene scene) const {
   return scene;
 }
 
-/// Starts connecting.
+/// Of a stream.
+ViewedStream::Listeners Program::listeners() {
+  return {.on_news = [this] { renderer_->wake(); },
+          .on_session =
+              [this] {
+                has_new_session_ = true;
+                surface_->wake();
+              },
+          .on_end = [this] { surface_->wake(); }};
+}
+
+/// Starts connecting, or drawing.
 std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_one_of_several) {
-  const auto wake_main = [this] { surface_->wake(); };
-  auto made = std::make_unique<ViewedStream>(
+  std::shared_ptr<ViewedStream> stream =
+      source.drawn
+          ? std::make_shared<ShaderStream>(options_, source, drawn_size_, clock_, interruption_, log_, listeners())
+          : receive(source, is_one_of_several);
+  static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
+  return stream;
+}
+
+std::shared_ptr<ViewedStream> Program::receive(const ViewedSource& source, bool is_one_of_several) {
+  auto made = std::make_unique<ReceivedStream>(
       options_, messages_ ? messages_->with_messages(source) : source, is_one_of_several || options_.scene_file,
-      ViewedStream::Drawer{.quality = quality_for(options_.quality, {}, renderer_->is_software()),
-                           .reads_device_memory = !renderer_->why_copied()},
-      clock_, interruption_, options_.is_synchronised ? &sync_ : nullptr, log_,
-      ViewedStream::Listeners{.on_news = [this] { renderer_->wake(); },
-                              .on_session =
-                                  [this] {
-                                    has_new_session_ = true;
-                                    surface_->wake();
-                                  },
-                              .on_end = wake_main});
+      ReceivedStream::Drawer{.quality = quality_for(options_.quality, {}, renderer_->is_software()),
+                             .reads_device_memory = !renderer_->why_copied()},
+      clock_, interruption_, options_.is_synchronised ? &sync_ : nullptr, log_, listeners());
   std::shared_ptr<ViewedStream> stream;
   if (messages_) {
     stream = {made.release(), [messages = messages_.get()](ViewedStream* ended) {
@@ -50,7 +64,6 @@ std::shared_ptr<ViewedStream> Program::open(const ViewedSource& source, bool is_
   } else {
     stream = std::move(made);
   }
-  static_cast<void>(stream->statistics().take_line_rates(started_ns_));  // begins here
   return stream;
 }
 
@@ -234,10 +247,13 @@ void Program::follow_local_layers() {
   if (interruption_.is_requested()) {
     return;  // Ctrl-C has reached ssh, too
   }
-  local_layers_.follow(
-      {.close = [this](ViewedStream& ended) { close(ended); },
-       .replace = [this](const auto& ended,
-                         const LocalSource& source) { return replace(ended, source_of(source, options_.session)); }});
+  local_layers_.follow({.close = [this](ViewedStream& ended) { close(ended); },
+                        .replace =
+                            [this](const auto& ended, const LocalSource& source) {
+                              ViewedSource next = source_of(source, options_.session);
+                              next.drawn.reset();  // what a program has sent it sends on
+                              return replace(ended, next);
+                            }});
 }
 
 /// A stream that its sender has ended gets no more frames, so another one takes its place when that sender goes on. But

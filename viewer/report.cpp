@@ -69,7 +69,9 @@ std::string stages_line(const Statistics& statistics) {
 }
 
 std::string path_line(const ViewerReport& report, const StreamReport& stream) {
-  std::string line = fmt::format("path     {} link, {} memory, ", stream.status.transport, stream.status.memory);
+  std::string line = stream.status.transport.empty()
+                         ? "path     " + stream.status.start_line + ", "
+                         : fmt::format("path     {} link, {} memory, ", stream.status.transport, stream.status.memory);
   if (stream.status.format) {
     line += describe(*stream.status.format) + ", ";
   }

@@ -7,12 +7,25 @@
 
 namespace framewire {
 
+namespace {
+
+/// A frame that is to be drawn in this time is worth waiting for: what else is to be drawn is drawn with it.
+constexpr std::int64_t soon_ns = 50 * ns_per_ms;
+
+std::unique_ptr<ShaderLayer> make_shader(ViewedStream& stream, const Clock& clock) {
+  auto* const drawn = dynamic_cast<ShaderStream*>(&stream);
+  return drawn != nullptr ? std::make_unique<ShaderLayer>(*drawn, clock) : nullptr;
+}
+
+}  // namespace
+
 ShownStream::ShownStream(std::shared_ptr<ViewedStream> stream, Painters& painters, FrameTimesFile& frame_times,
                          const Clock& clock, const DrawingOptions& options, std::size_t number)
     : stream_(std::move(stream)),
       frame_times_(frame_times),
       number_(number),
       clock_(clock),
+      shader_(make_shader(*stream_, clock)),
       layer_(painters, options.verify, stream_->statistics(), options.quality),
       asks_cadence_(options.asks_cadence) {}
 
@@ -79,7 +92,56 @@ ChromaLocation ShownStream::chroma_location() const noexcept {
 
 // ---- Frames ----
 
+std::optional<std::int64_t> ShownStream::due_ns(std::int64_t now_ns) {
+  if (!shader_) {
+    return stream_->queue().due_ns();
+  }
+  const std::int64_t due_ns = shader_->due_ns();
+  return due_ns <= now_ns + soon_ns ? std::optional(due_ns) : std::nullopt;
+}
+
+std::int64_t ShownStream::wake_ns(std::int64_t now_ns) {
+  const std::int64_t due_ns = shader_ ? shader_->due_ns() : INT64_MAX;
+  return due_ns == INT64_MAX || due_ns <= now_ns + soon_ns ? INT64_MAX : due_ns - soon_ns;
+}
+
+void ShownStream::set_seen(bool is_seen, bool is_surface_seen) {
+  if (!shader_) {
+    return;
+  }
+  shader_->set_seen(is_seen && is_surface_seen);
+  if (is_surface_seen) {  // else its place is not known
+    shader_->stream().leave_out(!is_seen);
+  }
+}
+
+/// Its times begin with the choice: from then on it takes what a frame that was received takes.
+bool ShownStream::take_drawn(std::int64_t choice_ns, std::int64_t refresh_period_ns) {
+  const bool has_frame = shader_->take(choice_ns, refresh_period_ns);
+  if (std::string warning = shader_->take_warning(); !warning.empty()) {
+    warning_ = std::move(warning);
+  }
+  if (!has_frame) {
+    return false;
+  }
+  const std::int64_t now_ns = clock_.now_ns();
+  ShaderStream& stream = shader_->stream();
+  header_ = FrameHeader{.sequence = shader_->frame(),
+                        .epoch = ShaderStream::epoch,
+                        .pts_ns = shader_->time_ns(),
+                        .times = {.completed_ns = now_ns},
+                        .colour = stream.format().colour,
+                        .layout = stream.format().layout};
+  times_ = {.received_ns = now_ns, .selected_ns = now_ns};
+  epoch_ = {ShaderStream::session_number, ShaderStream::epoch};
+  stream.frame_begun(now_ns);
+  return true;
+}
+
 bool ShownStream::take(std::int64_t choice_ns, std::int64_t refresh_period_ns) {
+  if (shader_) {
+    return take_drawn(choice_ns, refresh_period_ns);
+  }
   frame_ = stream_->queue().take(choice_ns);
   if (!frame_) {
     return false;
@@ -93,6 +155,12 @@ bool ShownStream::take(std::int64_t choice_ns, std::int64_t refresh_period_ns) {
 }
 
 bool ShownStream::upload() {
+  if (shader_) {
+    shader_->draw();
+    layer_.show(shader_->picture(), header_->layout.format, header_->colour);
+    times_.uploaded_ns = clock_.now_ns();
+    return true;
+  }
   const Layer::Upload result = layer_.upload(std::move(*std::exchange(frame_, std::nullopt)), chroma_location());
   if (result == Layer::Upload::done) {
     times_.uploaded_ns = clock_.now_ns();
@@ -118,9 +186,21 @@ std::string ShownStream::describe_failed_upload() const {
 }
 
 void ShownStream::pass_unseen() {
-  check_unseen(*frame_, stream_->statistics());
+  if (frame_) {
+    check_unseen(*frame_, stream_->statistics());
+  }
   frame_.reset();
   settle();
+}
+
+/// abandon() may have counted a frame that was received.
+template <typename Count>
+void ShownStream::count(Count&& what) {
+  if (shader_) {
+    what();
+  } else {
+    stream_->queue().settle(what);
+  }
 }
 
 StageTimes ShownStream::shown(const Surface::Presented& presented) {
@@ -132,7 +212,7 @@ StageTimes ShownStream::shown(const Surface::Presented& presented) {
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   const FrameHeader header = *std::exchange(header_, std::nullopt);
   const bool is_out_of_step = stream_->queue().is_out_of_step();
-  stream_->queue().settle([&] {
+  count([&] {
     stream_->statistics().frame_shown(header.times, times_, offset_ns);
     if (is_out_of_step) {
       stream_->statistics().frame_unsynchronised();
@@ -144,8 +224,10 @@ StageTimes ShownStream::shown(const Surface::Presented& presented) {
 
 void ShownStream::settle() noexcept {
   frame_.reset();
-  header_.reset();
-  stream_->queue().settle([this] { stream_->statistics().frame_superseded(); });
+  const bool was_in_hand = std::exchange(header_, std::nullopt).has_value();
+  if (was_in_hand || !shader_) {
+    count([this] { stream_->statistics().frame_superseded(); });
+  }
 }
 
 void ShownStream::upload_slices(bool may_upload) {

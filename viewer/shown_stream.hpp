@@ -15,13 +15,15 @@
 #include "viewer/frame_times_file.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/painters.hpp"
+#include "viewer/shader_layer.hpp"
 #include "viewer/stream_facts.hpp"
 #include "viewer/surface.hpp"
 #include "viewer/viewed_stream.hpp"
 
 namespace framewire {
 
-/// Follows a stream, takes its frames, uploads them, and says what became of each. Used on the drawing thread.
+/// Follows a stream, takes its frames, uploads them, and says what became of each. The frames of a scene that the
+/// viewer draws itself are drawn in place of that. Used on the drawing thread.
 class ShownStream {
  public:
   /// The references outlive it. `number` is the stream's in the file of frame times. Throws Error if OpenGL cannot do
@@ -53,16 +55,22 @@ class ShownStream {
 
   // ---- Frames ----
 
-  /// When a frame is to be chosen: in the past for at once; nothing if none waits.
-  [[nodiscard]] std::optional<std::int64_t> due_ns() const noexcept { return stream_->queue().due_ns(); }
+  /// When a frame is to be chosen: in the past for at once; nothing if none waits, and none is to be drawn soon.
+  [[nodiscard]] std::optional<std::int64_t> due_ns(std::int64_t now_ns);
+  /// If due_ns() has nothing: when it will have something although nobody wakes the drawing thread; INT64_MAX: never.
+  [[nodiscard]] std::int64_t wake_ns(std::int64_t now_ns);
+  /// Whether the viewer draws its frames itself.
+  [[nodiscard]] bool is_drawn_here() const noexcept { return shader_ != nullptr; }
+  /// Of such a stream: whether the scene shows it. It is not drawn otherwise, nor while nobody sees the surface.
+  void set_seen(bool is_seen, bool is_surface_seen);
 
   /// Takes the frame that a choice made for `choice_ns` shows. Returns false if there is none. It counts as superseded
   /// unless shown() follows: settle() says so. `refresh_period_ns`: of the screen; 0: not known.
   bool take(std::int64_t choice_ns, std::int64_t refresh_period_ns);
   /// Whether take() returned a frame that is not settled.
   [[nodiscard]] bool has_frame_in_hand() const noexcept { return header_.has_value(); }
-  /// Makes the frame in hand the layer's picture. Returns false if it is not a picture or too large; the picture stays.
-  /// Throws Error (failed) if the GPU hangs or is lost.
+  /// Makes the frame in hand the layer's picture: uploads or draws it. Returns false if it is not a picture or too
+  /// large; the picture stays. Throws Error (failed) if the GPU hangs or is lost.
   bool upload();
   /// Why upload() returned false.
   [[nodiscard]] std::string describe_failed_upload() const;
@@ -88,6 +96,9 @@ class ShownStream {
   std::string take_warning() { return std::exchange(warning_, {}); }
 
  private:
+  bool take_drawn(std::int64_t choice_ns, std::int64_t refresh_period_ns);
+  template <typename Count>
+  void count(Count&& what);
   void follow_epoch(const ReceivedFrame& frame) noexcept;
   void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns);
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;
@@ -96,6 +107,7 @@ class ShownStream {
   FrameTimesFile& frame_times_;
   const std::size_t number_;
   const Clock& clock_;
+  std::unique_ptr<ShaderLayer> shader_;  // of a stream that is drawn here; else null
   Layer layer_;
   StreamFacts facts_;
   std::uint64_t facts_version_ = 0;

@@ -12,6 +12,9 @@ std::vector<ViewedSource> sources_of(const Scene& scene, const SubscriberOptions
   std::vector<ViewedSource> sources;
   for (const SceneLayer& layer : scene.layers) {
     sources.push_back(layer.local ? source_of(*layer.local, session) : parse_source(layer.source, session, "source"));
+    if (scene.layout == Layout::depth) {  // it merges what senders render on request; add_layer() has the others
+      sources.back().drawn.reset();
+    }
   }
   return sources;
 }

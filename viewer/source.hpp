@@ -20,6 +20,7 @@ struct ViewedSource {
   SubscriberOptions subscriber;
   std::string peer_text;  // the awaited sender: "box:5290", or "a sender on *:5290"; "logo.png" of a local source
   std::optional<LocalSource> local{};
+  std::optional<ShaderSource> drawn{};       // the viewer draws the local source itself; none: a program sends it
   std::shared_ptr<Rendezvous> rendezvous{};  // with the sender of a local source on another host
   bool is_offered = false;                   // nobody named it: its sender offers it
 };

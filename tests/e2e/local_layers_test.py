@@ -153,13 +153,13 @@ class LocalLayers(harness.EndToEnd):
 
     def test_one_that_is_stopped_is_marked(self):
         """Its session over shared memory goes on."""
-        self.scene("local = 'pattern'\noptions = ['--fps=20']", "local = 'gl:orbit'\noptions = ['--fps=20']")
+        self.scene("local = 'pattern'\noptions = ['--fps=20']", "local = 'pattern:stamped'\noptions = ['--fps=20']")
         viewer = self.view_layers("--scene", "scene.toml", terminal=True)
-        self.wait_pictures(viewer, "pattern", "gl:orbit")
-        stopped = self.wait_senders(viewer, "pattern", "gl:orbit")["pattern"]
+        self.wait_pictures(viewer, "pattern", "pattern:stamped")
+        stopped = self.wait_senders(viewer, "pattern", "pattern:stamped")["pattern"]
         os.kill(stopped, signal.SIGSTOP)
         viewer.wait_line(r"fps .* shown \d+ .* · pattern: no frame for [3-9] s$")
-        self.assertNotIn("gl:orbit: no frame", viewer.text)
+        self.assertNotIn("pattern:stamped: no frame", viewer.text)
         os.kill(stopped, signal.SIGCONT)
         viewer.wait_line(r"fps .* skipped \d+$", after=len(viewer.lines))
         self.assertEqual(viewer.complaints(), [])
@@ -167,10 +167,10 @@ class LocalLayers(harness.EndToEnd):
         self.interrupt_and_expect(viewer)
 
     def test_it_inherits_no_descriptors(self):
-        viewer = self.view_layers("--layer", "gl:orbit", "--layer", "pattern")
-        self.wait_pictures(viewer, "gl:orbit", "pattern")
+        viewer = self.view_layers("--layer", "pattern:stamped", "--layer", "pattern")
+        self.wait_pictures(viewer, "pattern:stamped", "pattern")
         ours = set(open_files(viewer.pid).values())
-        for pid in self.wait_senders(viewer, "gl:orbit", "pattern").values():
+        for pid in self.wait_senders(viewer, "pattern:stamped", "pattern").values():
             self.assertEqual(os.readlink(f"/proc/{pid}/fd/0"), "/dev/null")
             self.assertEqual(os.readlink(f"/proc/{pid}/fd/1"), "/dev/null")
             log = os.readlink(f"/proc/{pid}/fd/2")
@@ -185,18 +185,18 @@ class LocalLayers(harness.EndToEnd):
         self.file("red.png").write_bytes(png(RED))
         sender = self.send_on("red.png", "--loop")
         self.scene(f"source = '{sender.address}'", "local = 'pattern'\noptions = ['--size=64x36', '--fps', '20']",
-                   "local = 'gl:orbit'\noptions = ['--size', '64x36', '--fps', '20']")
+                   "local = 'pattern:stamped'\noptions = ['--size', '64x36', '--fps', '20']")
         viewer = self.view_layers("--scene", "scene.toml", "--screenshot", "now.png", "--size", "480x90")
-        self.wait_pictures(viewer, sender.address, "pattern", "gl:orbit")
-        before = self.wait_senders(viewer, "pattern", "gl:orbit")
+        self.wait_pictures(viewer, sender.address, "pattern", "pattern:stamped")
+        before = self.wait_senders(viewer, "pattern", "pattern:stamped")
         said = len(viewer.lines)
         os.kill(before["pattern"], signal.SIGKILL)
         viewer.wait_line(r"^framewire-view: warning: pattern: framewire-send was ended by signal 9 \(Killed\)")
         viewer.wait_line("^pattern: transport=local", after=said)
-        after = self.wait_senders(viewer, "pattern", "gl:orbit")
+        after = self.wait_senders(viewer, "pattern", "pattern:stamped")
         self.assertNotEqual(after["pattern"], before["pattern"])
-        self.assertEqual(after["gl:orbit"], before["gl:orbit"])
-        self.assertNotRegex("\n".join(viewer.lines[said:]), r"(?m)^(gl:orbit|127\.0\.0\.1.*): (transport|lost)")
+        self.assertEqual(after["pattern:stamped"], before["pattern:stamped"])
+        self.assertNotRegex("\n".join(viewer.lines[said:]), r"(?m)^(pattern:stamped|127\.0\.0\.1.*): (transport|lost)")
         self.assertEqual(len(viewer.complaints()), 1, viewer.text)
         self.interrupt_and_expect(viewer)
         picture = pictures.read_png(self.file("now.png"))
@@ -235,9 +235,9 @@ class LocalLayers(harness.EndToEnd):
         self.one_message(viewer, "warning: pattern: --fps is '0'; it takes")
 
     def test_kill_9_of_the_viewer(self):
-        viewer = self.view_layers("--layer", "pattern", "--layer", "gl:orbit")
-        self.wait_pictures(viewer, "pattern", "gl:orbit")
-        pids = self.wait_senders(viewer, "pattern", "gl:orbit").values()
+        viewer = self.view_layers("--layer", "pattern", "--layer", "pattern:stamped")
+        self.wait_pictures(viewer, "pattern", "pattern:stamped")
+        pids = self.wait_senders(viewer, "pattern", "pattern:stamped").values()
         viewer.kill()
         harness.wait_until(lambda: not any(is_alive(pid) for pid in pids), "the senders to end with their viewer")
 
@@ -256,9 +256,9 @@ class LocalLayers(harness.EndToEnd):
         self.interrupt_and_expect(viewer)
 
     def test_ctrl_c(self):
-        viewer = self.view("--layer", "pattern", "--layer", "gl:orbit", terminal=True)
+        viewer = self.view("--layer", "pattern", "--layer", "pattern:stamped", terminal=True)
         viewer.wait_line("shown [1-9]")
-        self.wait_senders(viewer, "pattern", "gl:orbit")
+        self.wait_senders(viewer, "pattern", "pattern:stamped")
         self.interrupt_and_expect(viewer)
         self.assertEqual(viewer.text.count("stream pattern"), 0, "what its senders say are details")
 
@@ -272,18 +272,18 @@ class LocalLayers(harness.EndToEnd):
 
     def test_a_scene_that_changes(self):
         small = "\noptions = ['--size', '64x36', '--fps', '20']"
-        self.scene("local = 'pattern'" + small, "local = 'gl:orbit'" + small)
+        self.scene("local = 'pattern'" + small, "local = 'pattern:stamped'" + small)
         viewer = self.view_layers("--scene", "scene.toml")
-        before = self.wait_senders(viewer, "pattern", "gl:orbit")
-        self.wait_pictures(viewer, "pattern", "gl:orbit")
-        self.scene("local = 'gl:aurora'" + small, "local = 'gl:orbit'" + small)
-        after = self.wait_senders(viewer, "gl:aurora", "gl:orbit")
-        self.assertEqual(after["gl:orbit"], before["gl:orbit"])
+        before = self.wait_senders(viewer, "pattern", "pattern:stamped")
+        self.wait_pictures(viewer, "pattern", "pattern:stamped")
+        self.scene("local = 'gl:aurora'" + small.replace(']', ", '--slots', '3']"), "local = 'pattern:stamped'" + small)
+        after = self.wait_senders(viewer, "gl:aurora", "pattern:stamped")
+        self.assertEqual(after["pattern:stamped"], before["pattern:stamped"])
         harness.wait_until(lambda: not is_alive(before["pattern"]), "the end of the sender that is not shown any more")
         self.wait_pictures(viewer, "gl:aurora")
-        self.scene("local = 'gl:orbit'\noptions = ['--size', '32x18']")
-        harness.wait_until(lambda: (found := senders_of(viewer)).keys() == {"gl:orbit"}
-                           and found["gl:orbit"] != before["gl:orbit"], "a sender with the new options")
+        self.scene("local = 'pattern:stamped'\noptions = ['--size', '32x18']")
+        harness.wait_until(lambda: (found := senders_of(viewer)).keys() == {"pattern:stamped"}
+                           and found["pattern:stamped"] != before["pattern:stamped"], "a sender with the new options")
         self.assertEqual(viewer.complaints(), [])
         self.interrupt_and_expect(viewer)
 

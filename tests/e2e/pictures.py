@@ -118,7 +118,7 @@ class StampedRecording:
             return [sequence_of(file.read(self.frame_bytes)) for _ in range(last - first)]
 
 
-# ---- the counter of gl:, as sender/sources/gl/counter_text.cpp draws it
+# ---- the counter of gl:, as gl/counter_text.cpp draws it
 
 DIGITS = {
     "0": (0x7C, 0xC6, 0xC6, 0xC6, 0xC6, 0xC6, 0x7C), "1": (0x18, 0x38, 0x78, 0x18, 0x18, 0x18, 0x7E),

@@ -34,7 +34,7 @@ ALLOWED = {
     "ssh": BELOW_TRANSPORT + ["transport", "transport/control", "command"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
-    "gl": ["base", "frame", "memory", "shaders"],
+    "gl": ["base", "frame", "memory", "input", "shaders"],
     "sender/sources/gl": LINK + ["gl", "shaders", "sender"],
     "sender/sources/media": LINK + ["media", "sender"],
     "sender": PROGRAM + ["ssh", "sender/sources/gl", "sender/sources/media"],

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string_view>
 
-#include "sender/sources/gl/counter_text.hpp"
+#include "gl/counter_text.hpp"
 
 namespace framewire::test {
 

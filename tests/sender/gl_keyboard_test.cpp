@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sender/sources/gl/scene_keyboard.hpp"
+#include "gl/scene_keyboard.hpp"
 
 namespace framewire {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "sender/sources/gl/scene_mouse.hpp"
+#include "gl/scene_mouse.hpp"
 
 namespace framewire {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "gl/scene_renderer.hpp"
 #include "gl/shader_program.hpp"
-#include "sender/sources/gl/gl_renderer.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/pixels/gl_test.hpp"
 
@@ -27,7 +27,7 @@ class GlSceneTest : public GlTest {
   /// Returns the error message of loading and compiling.
   static std::string error_of(const std::string& source) {
     try {
-      const GlRenderer renderer(load_scene(source), small, PixelFormat::rgba);
+      const SceneRenderer renderer(load_scene(source), small, PixelFormat::rgba);
     } catch (const Error& error) {
       return error.what();
     }
@@ -132,7 +132,7 @@ TEST_F(GlSceneTest, CompileErrorsNameTheFilesOwnLines) {
   expect_in("bad.frag:3: ", message);
   expect_in("missing_name", message);
   expect_in("| " + std::string("  c = vec4(p, missing_name, 1.0);"), message);
-  EXPECT_THROW(GlRenderer(load_scene("gl:" + file), small, PixelFormat::rgba), ShaderError);
+  EXPECT_THROW(SceneRenderer(load_scene("gl:" + file), small, PixelFormat::rgba), ShaderError);
 }
 
 TEST_F(GlSceneTest, ALineWithAVersionKeepsItsNumber) {

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/tick_clock.hpp"
+#include "gl/tick_clock.hpp"
 
 #include <gtest/gtest.h>
 

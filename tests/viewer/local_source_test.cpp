@@ -53,6 +53,27 @@ TEST(LocalSource, IsDrawnAsLargeAsTheViewerUnlessItSaysAnother) {
   EXPECT_EQ(drawn_size_for({0, 360}), Size{}) << "there is no surface yet";
 }
 
+TEST(LocalSource, OfASceneIsDrawnByTheViewerUnlessItsOptionsNeedASender) {
+  const auto drawn = [](const std::string& source, const Words& options = {}) {
+    return drawn_source({.source = source, .options = options, .folder = "scenes"});
+  };
+  EXPECT_EQ(drawn("gl:"), (ShaderSource{.scene = "gl:", .folder = "scenes"}));
+  EXPECT_EQ(drawn("gl:my.frag:1", {"--size", "64x36", "--fps=29.97"}),
+            (ShaderSource{.scene = "gl:my.frag:1", .folder = "scenes", .size = {64, 36}, .frames_per_s = 29.97}));
+  for (const char* source : {"film.mkv", "pattern", "v4l2:/dev/video0", "gl.png"}) {
+    EXPECT_FALSE(drawn(source)) << source;
+  }
+  for (const Words& options :
+       {Words{"--pix-fmt", "nv12"}, Words{"--delivery", "every"}, Words{"--size", "auto"}, Words{"--size"},
+        Words{"--size=8x8", "--size=9x9"}, Words{"--fps", "0"}, Words{"--fps", "-1"}, Words{"--fps=x"},
+        Words{"--fps", "30", "--frames", "5"}, Words{"--no-pace"}}) {
+    EXPECT_FALSE(drawn("gl:", options)) << options.front();
+  }
+  LocalSource elsewhere{.source = "gl:"};
+  elsewhere.host = SshHost{.name = "box"};
+  EXPECT_FALSE(drawn_source(elsewhere));
+}
+
 TEST(LocalSource, TakesOptionsAboutTheSource) {
   for (const Words& good : {Words{}, Words{"--loop"}, Words{"--fps", "30", "--loop", "--size=64x36"},
                             Words{"-f", "v4l2", "--input-option", "framerate=30"}, Words{"--start", "--loop"}}) {

@@ -22,6 +22,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
+#include "viewer/received_stream.hpp"
 
 namespace framewire {
 namespace {
@@ -61,8 +62,9 @@ class MessagePortTest : public testing::Test {
       ++*come;
       wake();
     };
-    auto viewed = std::make_unique<ViewedStream>(options_, source, true, ViewedStream::Drawer{}, clock_, interruption_,
-                                                 nullptr, log_, ViewedStream::Listeners{[] {}, [] {}, [] {}});
+    auto viewed =
+        std::make_unique<ReceivedStream>(options_, source, true, ReceivedStream::Drawer{}, clock_, interruption_,
+                                         nullptr, log_, ViewedStream::Listeners{[] {}, [] {}, [] {}});
     EXPECT_TRUE(eventually([&] { return viewed->status().format.has_value(); })) << "the session has begun";
     for (std::size_t i = 0; i < messages; ++i) {
       stream.inbox().broadcast(json{{"number", i}, {"text", std::string(1000, 'a')}}.dump());

@@ -55,7 +55,8 @@ TEST(ViewerOptions, SayHowWellAndWhenFramesAreShown) {
   EXPECT_EQ(parse({"--downscale", "bilinear", "box"}).downscale, Downscale::bilinear);
   EXPECT_EQ(parse({"--downscale", "area", "--quality", "fast", "box"}).downscale, Downscale::area);
   expect_refusal({"--downscale", "cubic", "box"}, {"--downscale", "cubic", "area or bilinear"});
-  expect_refusal({"--downscale", "bilinear", "--quality", "good", "box"}, {"--downscale", "bilinear", "--quality good"});
+  expect_refusal({"--downscale", "bilinear", "--quality", "good", "box"},
+                 {"--downscale", "bilinear", "--quality good"});
   expect_refusal({"--paced", "--low-latency", "box"}, {"--paced", "--low-latency"});
   expect_refusal({"--refresh", "60", "box"}, {"--refresh", "60", "--headless"});
   expect_refusal({"--headless", "--low-latency", "box"}, {"--headless", "--low-latency"});
@@ -160,6 +161,11 @@ TEST(Options, ShowLayersOverHosts) {
   EXPECT_EQ(options.sources[2].peer_text, "logo.png");
   EXPECT_FALSE(options.sources[2].subscriber.endpoint.insecure);
   EXPECT_EQ(options.sources[3].local, LocalSource{.source = "gl:aurora"});
+  EXPECT_FALSE(options.sources[2].drawn);
+  EXPECT_EQ(options.sources[3].drawn, ShaderSource{.scene = "gl:aurora"});
+  EXPECT_TRUE(parse({"--layer", "gl:"}).sources[0].drawn);
+  EXPECT_FALSE(parse({"--layer", "gl:", "--output", "a.y4m"}).sources[0].drawn) << "its frames are recorded";
+  EXPECT_TRUE(parse({"box", "--layer", "gl:", "--output", "a.y4m"}).sources[1].drawn);
   ASSERT_EQ(options.scene.layers.size(), 4U);
   EXPECT_EQ(options.scene.layers[3].local, options.sources[3].local);
   EXPECT_EQ(parse({"--layer", "gl:"}).sources.size(), 1U) << "the sender on this machine is not awaited then";

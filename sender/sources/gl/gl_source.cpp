@@ -32,16 +32,11 @@ double checked_rate(double frames_per_s) {
   return frames_per_s;
 }
 
-/// Swings around the scene, as long as nobody else moves the camera.
-Camera usual_camera(double time_s) noexcept {
-  return orbiting_camera(0.2 * time_s, 0.35, usual_camera_distance);
-}
-
 /// Median time of one frame from the start of drawing until it is in host memory, ns.
 std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat format) {
   constexpr std::size_t warm_up = 2;
   constexpr std::size_t measured = 5;
-  const GlRenderer renderer(scene, size, format);
+  const SceneRenderer renderer(scene, size, format);
   Readback readback(renderer.readback_size().width, renderer.readback_size().height);
   const auto block = HostBlock::create("gl measure", readback.size_bytes());
   std::vector<std::int64_t> times;
@@ -203,7 +198,7 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
        .drag = mouse_->drag(),
        .wheel = mouse_->wheel(),
        .keyboard = &keyboard_.texels(),
-       .camera = request ? request->camera : usual_camera(time_s)});
+       .camera = request ? request->camera : circling_camera(time_s)});
   begin_readback(std::move(*slot), pts_ns, request ? request->id : 0);
   return true;
 }

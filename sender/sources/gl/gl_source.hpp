@@ -8,12 +8,12 @@
 
 #include "gl/egl_context.hpp"
 #include "gl/readback.hpp"
+#include "gl/scene_keyboard.hpp"
+#include "gl/scene_mouse.hpp"
+#include "gl/scene_renderer.hpp"
 #include "gl/shader_scene.hpp"
+#include "gl/tick_clock.hpp"
 #include "sender/source.hpp"
-#include "sender/sources/gl/gl_renderer.hpp"
-#include "sender/sources/gl/scene_keyboard.hpp"
-#include "sender/sources/gl/scene_mouse.hpp"
-#include "sender/sources/gl/tick_clock.hpp"
 
 namespace framewire {
 
@@ -67,7 +67,7 @@ class GlSource final : public Source {
   double frames_per_s_;
   bool realtime_;
   EglContext context_;
-  std::optional<GlRenderer> renderer_;  // declared after context_: destroyed before it
+  std::optional<SceneRenderer> renderer_;  // declared after context_: destroyed before it
   std::optional<Readback> readback_;
   bool draws_into_slots_ = false;          // OpenGL reads back into the stream's slots on the GPU,
   std::optional<std::string> why_copied_;  // or, of a stream on a GPU, why it does not

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/scene_keyboard.hpp"
+#include "gl/scene_keyboard.hpp"
 
 #include <algorithm>
 #include <array>

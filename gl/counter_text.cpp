@@ -1,4 +1,4 @@
-#include "sender/sources/gl/counter_text.hpp"
+#include "gl/counter_text.hpp"
 
 #include <algorithm>
 #include <cinttypes>

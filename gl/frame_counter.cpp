@@ -1,9 +1,9 @@
-#include "sender/sources/gl/frame_counter.hpp"
+#include "gl/frame_counter.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "sender/sources/gl/counter_text.hpp"
+#include "gl/counter_text.hpp"
 #include "shaders/embedded.hpp"
 
 namespace framewire {

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/gl_renderer.hpp"
+#include "gl/scene_renderer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ const ShaderScene corners{
     "  c = up ? (right ? vec4(1, 0, 0, 0) : vec4(1)) : (right ? vec4(0, 0, 1, 0) : vec4(0, 1, 0, 0));\n"
     "}\n"};
 
-std::vector<std::byte> frame_of(const GlRenderer& renderer, const SceneUniforms& moment) {
+std::vector<std::byte> frame_of(const SceneRenderer& renderer, const SceneUniforms& moment) {
   Readback readback(renderer.readback_size().width, renderer.readback_size().height);
   const auto block = HostBlock::create("frame", readback.size_bytes());
   renderer.draw(moment);
@@ -48,13 +48,13 @@ std::array<int, 4> pixel(const std::vector<std::byte>& frame, Size size, std::si
   return components;
 }
 
-class GlRendererTest : public GlTest {};
+class SceneRendererTest : public GlTest {};
 
-TEST_F(GlRendererTest, EverySceneShowsManyColoursAndMoves) {
+TEST_F(SceneRendererTest, EverySceneShowsManyColoursAndMoves) {
   constexpr Size size{320, 180};
   for (const std::string_view name : scene_names()) {
     SCOPED_TRACE(name);
-    const GlRenderer renderer(load_scene(name), size, PixelFormat::rgba);
+    const SceneRenderer renderer(load_scene(name), size, PixelFormat::rgba);
     const auto first = frame_of(renderer, {.time_s = 5.0, .frame = 300});
     const auto second = frame_of(renderer, {.time_s = 5.5, .frame = 330});
     std::set<std::array<int, 4>> colours;
@@ -76,29 +76,29 @@ TEST_F(GlRendererTest, EverySceneShowsManyColoursAndMoves) {
   }
 }
 
-TEST_F(GlRendererTest, TheSameMomentGivesTheSameFrame) {
-  const GlRenderer renderer(load_scene("gl:"), {320, 180}, PixelFormat::rgba);
+TEST_F(SceneRendererTest, TheSameMomentGivesTheSameFrame) {
+  const SceneRenderer renderer(load_scene("gl:"), {320, 180}, PixelFormat::rgba);
   const SceneUniforms moment{.time_s = 12.5, .frame = 750};
   EXPECT_EQ(frame_of(renderer, moment), frame_of(renderer, moment));
 }
 
-TEST_F(GlRendererTest, TheFirstRowInMemoryIsTheTopRow) {
+TEST_F(SceneRendererTest, TheFirstRowInMemoryIsTheTopRow) {
   constexpr Size size{320, 180};
-  const auto frame = frame_of(GlRenderer(corners, size, PixelFormat::rgba), {});
+  const auto frame = frame_of(SceneRenderer(corners, size, PixelFormat::rgba), {});
   EXPECT_EQ(pixel(frame, size, 0, 0), (std::array{255, 255, 255, 255}));  // top left
   EXPECT_EQ(pixel(frame, size, 319, 0), (std::array{255, 0, 0, 255}));    // top right
   EXPECT_EQ(pixel(frame, size, 0, 179), (std::array{0, 255, 0, 255}));    // bottom left
   EXPECT_EQ(pixel(frame, size, 319, 179), (std::array{0, 0, 255, 255}));  // bottom right
 }
 
-TEST_F(GlRendererTest, CoordinatesAndDerivativesAreShadertoys) {
+TEST_F(SceneRendererTest, CoordinatesAndDerivativesAreShadertoys) {
   const ShaderScene scene{
       "coordinates",
       "void mainImage(out vec4 c, in vec2 p) {\n"
       "  c = vec4(p.x / 255.0, p.y / 255.0, dFdy(p.y) == 1.0 && gl_FragCoord.y == p.y ? 1.0 : 0.0, 1.0);\n"
       "}\n"};
   constexpr Size size{200, 100};
-  const auto frame = frame_of(GlRenderer(scene, size, PixelFormat::rgba), {});
+  const auto frame = frame_of(SceneRenderer(scene, size, PixelFormat::rgba), {});
   for (const std::size_t y : {50U, 71U, 99U}) {
     const auto at = pixel(frame, size, 150, y);
     EXPECT_NEAR(at[0], 150.5, 0.51);
@@ -107,35 +107,35 @@ TEST_F(GlRendererTest, CoordinatesAndDerivativesAreShadertoys) {
   }
 }
 
-TEST_F(GlRendererTest, BgraExchangesRedAndBlue) {
+TEST_F(SceneRendererTest, BgraExchangesRedAndBlue) {
   constexpr Size size{320, 180};
-  const auto frame = frame_of(GlRenderer(corners, size, PixelFormat::bgra), {});
+  const auto frame = frame_of(SceneRenderer(corners, size, PixelFormat::bgra), {});
   EXPECT_EQ(pixel(frame, size, 319, 0), (std::array{0, 0, 255, 255}));
   EXPECT_EQ(pixel(frame, size, 319, 179), (std::array{255, 0, 0, 255}));
 }
 
-TEST_F(GlRendererTest, TheCounterCanBeReadAtEverySize) {
+TEST_F(SceneRendererTest, TheCounterCanBeReadAtEverySize) {
   for (const Size size : {Size{240, 60}, Size{640, 360}, Size{1280, 720}, Size{1920, 1080}, Size{3840, 2160}}) {
     SCOPED_TRACE(size.width);
-    const GlRenderer renderer(corners, size, PixelFormat::rgba);  // a white background is the worst case
+    const SceneRenderer renderer(corners, size, PixelFormat::rgba);  // a white background is the worst case
     const auto frame = frame_of(renderer, {.time_s = 20.57, .frame = 1234});
     EXPECT_EQ(read_counter_text(frame, size, 4, 1).substr(0, 23), "frame 001234    20.57 s");
     EXPECT_EQ(read_counter(frame, size), 1234U);
   }
 }
 
-TEST_F(GlRendererTest, TheCounterShowsEveryDigitAndLongNumbers) {
+TEST_F(SceneRendererTest, TheCounterShowsEveryDigitAndLongNumbers) {
   constexpr Size size{640, 360};
-  const GlRenderer renderer(load_scene("gl:"), size, PixelFormat::rgba);
+  const SceneRenderer renderer(load_scene("gl:"), size, PixelFormat::rgba);
   for (const std::uint64_t number :
        {std::uint64_t{0}, std::uint64_t{123456}, std::uint64_t{987650}, std::uint64_t{4294967299}}) {
     EXPECT_EQ(read_counter(frame_of(renderer, {.time_s = 3661.5, .frame = number}), size), number);
   }
 }
 
-TEST_F(GlRendererTest, ASmallPictureStillDraws) {
+TEST_F(SceneRendererTest, ASmallPictureStillDraws) {
   for (const Size size : {Size{1, 1}, Size{16, 16}, Size{33, 7}}) {
-    EXPECT_EQ(frame_of(GlRenderer(load_scene("gl:"), size, PixelFormat::rgba), {}).size(),
+    EXPECT_EQ(frame_of(SceneRenderer(load_scene("gl:"), size, PixelFormat::rgba), {}).size(),
               std::size_t{size.width} * size.height * 4);
   }
 }
@@ -147,7 +147,7 @@ std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
   return {16 + 219 * y, 128 + 224 * (b - y) / 1.8556, 128 + 224 * (r - y) / 1.5748};
 }
 
-TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
+TEST_F(SceneRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
   constexpr Size size{328, 182};  // the V plane begins in the middle of a drawn row
   // Blocks of constant colour are larger than a chroma filter's reach, so the filter does not matter.
   const ShaderScene blocks{
@@ -156,10 +156,10 @@ TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
       "  vec2 b = floor(vec2(p.x, iResolution.y - p.y) / 16.0);\n"
       "  c = vec4(fract(b.x * 0.37), fract(b.y * 0.29 + b.x * 0.11), fract(b.x * 0.53 + b.y * 0.71), 1.0);\n"
       "}\n"};
-  const auto rgba = frame_of(GlRenderer(blocks, size, PixelFormat::rgba), {});
+  const auto rgba = frame_of(SceneRenderer(blocks, size, PixelFormat::rgba), {});
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p}) {
     SCOPED_TRACE(info(format).name);
-    const GlRenderer renderer(blocks, size, format);
+    const SceneRenderer renderer(blocks, size, format);
     EXPECT_EQ(renderer.colour().matrix, ColourMatrix::bt709);
     EXPECT_EQ(renderer.colour().range, ColourRange::limited);
     const FrameLayout layout = renderer.layout();
@@ -184,14 +184,14 @@ TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
 
 std::string error_of(Size size, PixelFormat format) {
   try {
-    const GlRenderer renderer(load_scene("gl:"), size, format);
+    const SceneRenderer renderer(load_scene("gl:"), size, format);
   } catch (const Error& error) {
     return error.what();
   }
   return {};
 }
 
-TEST_F(GlRendererTest, DepthsFollowTheColoursAsFloats) {
+TEST_F(SceneRendererTest, DepthsFollowTheColoursAsFloats) {
   constexpr Size size{70, 34};  // no multiple of anything
   const ShaderScene ramp{.name = "ramp",
                          .text =
@@ -201,7 +201,7 @@ TEST_F(GlRendererTest, DepthsFollowTheColoursAsFloats) {
                              "}\n",
                          .parts = 2};
   ASSERT_TRUE(ramp.has_depth());
-  const GlRenderer renderer(ramp, size, PixelFormat::rgba_grayf32le);
+  const SceneRenderer renderer(ramp, size, PixelFormat::rgba_grayf32le);
   const auto frame = frame_of(renderer, {});
   ASSERT_EQ(frame.size(), std::size_t{size.width} * size.height * 8);
   for (std::size_t y = 0; y < size.height; ++y) {
@@ -225,9 +225,9 @@ TEST_F(GlRendererTest, DepthsFollowTheColoursAsFloats) {
   }
 }
 
-TEST_F(GlRendererTest, ASceneWithoutDepthIsOneError) {
+TEST_F(SceneRendererTest, ASceneWithoutDepthIsOneError) {
   try {
-    const GlRenderer renderer(load_scene("gl:waves"), {64, 64}, PixelFormat::rgba_grayf32le);
+    const SceneRenderer renderer(load_scene("gl:waves"), {64, 64}, PixelFormat::rgba_grayf32le);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::usage);
@@ -235,7 +235,7 @@ TEST_F(GlRendererTest, ASceneWithoutDepthIsOneError) {
   }
 }
 
-TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneError) {
+TEST_F(SceneRendererTest, OtherFormatsAndSizesAreOneError) {
   EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
   EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
   EXPECT_NE(error_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/gl_renderer.hpp"
+#include "gl/scene_renderer.hpp"
 
 #include <utility>
 
@@ -51,11 +51,15 @@ Size checked(Size size, PixelFormat format) {
 
 }  // namespace
 
-GlRenderer::GlRenderer(const ShaderScene& scene, Size size, PixelFormat format)
+SceneRenderer::SceneRenderer(const ShaderScene& scene, Size size, PixelFormat format)
     : format_(format),
       scene_(with_depth_if(has_depth(format), scene), order_of(format)),
       picture_(checked(size, format), has_depth(format)),
       readback_size_(size) {
+  glTextureParameteri(picture_.texture(), GL_TEXTURE_MIN_FILTER, GL_LINEAR);  // for who draws it in another size
+  glTextureParameteri(picture_.texture(), GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+  glTextureParameteri(picture_.texture(), GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  glTextureParameteri(picture_.texture(), GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   if (is_420(format)) {
     convert_by("rgb_to_420.frag", {size.width / 4, size.height / 2 * 3});
     const GLuint program = conversion_->program.id();
@@ -65,19 +69,23 @@ GlRenderer::GlRenderer(const ShaderScene& scene, Size size, PixelFormat format)
   }
 }
 
-void GlRenderer::convert_by(std::string_view shader, Size size) {
+void SceneRenderer::convert_by(std::string_view shader, Size size) {
   readback_size_ = size;
   conversion_.emplace(Conversion{
       ShaderProgram(shader, find_embedded_shader("frame.vert").value_or(""), find_embedded_shader(shader).value_or("")),
       OffscreenTarget(size), GlVertexArray::create()});
 }
 
-void GlRenderer::draw(const SceneUniforms& moment) const noexcept {
+void SceneRenderer::draw_picture(const SceneUniforms& moment) const noexcept {
   picture_.bind();
   scene_.draw(picture_.size(), moment);
   if (!has_depth(format_)) {  // it would be nearer than everything, or hidden
     counter_.draw(picture_.size(), moment.frame, moment.time_s);
   }
+}
+
+void SceneRenderer::draw(const SceneUniforms& moment) const noexcept {
+  draw_picture(moment);
   if (conversion_) {
     conversion_->target.bind();
     conversion_->program.use();
@@ -88,11 +96,13 @@ void GlRenderer::draw(const SceneUniforms& moment) const noexcept {
   }
 }
 
-Colour GlRenderer::colour() const noexcept {
-  return {.matrix = is_420(format_) ? ColourMatrix::bt709 : ColourMatrix::rgb,
-          .range = is_420(format_) ? ColourRange::limited : ColourRange::full,
-          .transfer = ColourTransfer::srgb,
-          .primaries = ColourPrimaries::bt709};
+Colour SceneRenderer::colour() const noexcept {
+  Colour colour = rgb_colour();
+  if (is_420(format_)) {
+    colour.matrix = ColourMatrix::bt709;
+    colour.range = ColourRange::limited;
+  }
+  return colour;
 }
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "sender/sources/gl/scene_mouse.hpp"
+#include "gl/scene_mouse.hpp"
 
 #include <utility>
 #include <variant>

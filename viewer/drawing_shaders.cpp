@@ -1,0 +1,28 @@
+// The part of Drawing about scenes that the viewer draws itself (ShaderLayer).
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "viewer/drawing.hpp"
+
+namespace framewire {
+
+/// What nobody sees is not drawn.
+void Drawing::follow_visibility() {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i]->is_drawn_here()) {
+      streams_[i]->set_seen(!depth_ && composition_.will_show(i, surface_.size()), !draws_nothing());
+    }
+  }
+}
+
+/// When the next one is to be drawn soon.
+std::int64_t Drawing::shaders_due_ns(std::int64_t now_ns) {
+  std::int64_t due_ns = INT64_MAX;
+  for (const auto& stream : streams_) {
+    due_ns = std::min(due_ns, stream->wake_ns(now_ns));
+  }
+  return due_ns;
+}
+
+}  // namespace framewire
