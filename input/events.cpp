@@ -266,6 +266,9 @@ std::string input_line(const InputBatch& batch, const InputEvent& event, std::st
   line["version"] = input_version;
   line["viewer"] = batch.viewer;
   line["epoch"] = batch.epoch;
+  if (event.queued_ns != 0) {
+    line["queued_ns"] = event.queued_ns;
+  }
   if (!stream.empty()) {
     line["stream"] = stream;
   }

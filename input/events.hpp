@@ -103,7 +103,10 @@ struct FocusInput {
 struct InputEvent {
   std::int64_t time_ns = 0;  // of the viewer's monotonic clock
   std::variant<KeyInput, TextInput, PointerInput, ButtonInput, WheelInput, GamepadInput, SizeInput, FocusInput> what;
-  bool operator==(const InputEvent&) const = default;
+  /// When it came into the queue of the program that makes the frames, by that machine's monotonic clock; 0: not known.
+  /// It is not sent, and no part of what the event is.
+  std::int64_t queued_ns = 0;
+  bool operator==(const InputEvent& other) const { return time_ns == other.time_ns && what == other.what; }
 };
 
 /// Some events, in their order.

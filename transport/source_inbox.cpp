@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
@@ -159,8 +160,12 @@ std::string SourceInbox::give_input(const void* session, const InputBatch& batch
   }
   owner_ = session;
   counts_.events_received += batch.events.size();
+  InputBatch queued = batch;
+  for (InputEvent& event : queued.events) {
+    event.queued_ns = monotonic_ns();
+  }
   for (Reader* const reader : readers_) {
-    const std::uint64_t dropped = reader->queue_.push(batch);
+    const std::uint64_t dropped = reader->queue_.push(queued);
     reader->dropped_ += dropped;
     counts_.events_dropped += dropped;
     if (reader->wake_) {

@@ -9,9 +9,11 @@ namespace framewire {
 
 /// What nobody sees is not drawn.
 void Drawing::follow_visibility() {
+  const bool is_surface_seen = !draws_nothing();
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->is_drawn_here()) {
-      streams_[i]->set_seen(!depth_ && composition_.will_show(i, surface_.size()), !draws_nothing());
+      const bool is_seen = is_surface_seen && !depth_ && composition_.will_show(i, surface_.size());
+      streams_[i]->set_seen(is_seen, is_surface_seen);
     }
   }
 }

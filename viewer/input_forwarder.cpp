@@ -78,6 +78,12 @@ void InputForwarder::send(ViewedStream* leaving) {
     if (ViewedStream* const stream = stream_of(to)) {
       const bool is_sent = stream->send_input(batch, session);
       stream->statistics().input_events(is_sent ? InputFate::sent : InputFate::lost, batch.events.size());
+      const std::int64_t now_ns = monotonic_ns();  // as the window has it for its events
+      for (const InputEvent& event : batch.events) {
+        if (is_sent) {
+          stream->statistics().input_handed_over(now_ns - event.time_ns);
+        }
+      }
     }
   });
   for (const InputCapture::Lost& lost : capture_.take_lost()) {

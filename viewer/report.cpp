@@ -226,6 +226,7 @@ Json stream_json(const StreamReport& report) {
       {"bytes_received", counts.bytes_received},
       {"input_events_sent", counts.input_events_sent},
       {"input_events_lost", counts.input_events_lost},
+      {"input_latency_ms", spread_ms(statistics.input_latency())},
       {"sessions", report.session_counts.sessions},
       {"seconds", statistics.seconds()},
       {"fps", statistics.frames_per_s()},

@@ -44,6 +44,11 @@ void Statistics::input_events(InputFate fate, std::uint64_t count) noexcept {
   (fate == InputFate::sent ? counts_.input_events_sent : counts_.input_events_lost) += count;
 }
 
+void Statistics::input_handed_over(std::int64_t duration_ns) noexcept {
+  const std::scoped_lock lock(mutex_);
+  input_latency_.add(duration_ns);
+}
+
 void Statistics::await_first_frame(std::int64_t since_ns) noexcept {
   const std::scoped_lock lock(mutex_);
   awaited_since_ns_ = since_ns;

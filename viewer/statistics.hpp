@@ -73,6 +73,8 @@ class Statistics {
   void frame_unrecorded() noexcept;
   void frame_checked(bool is_torn) noexcept;
   void input_events(InputFate fate, std::uint64_t count) noexcept;
+  /// An event was handed to the connection so long after the window system's callback.
+  void input_handed_over(std::int64_t duration_ns) noexcept;
   /// The next shown frame is the first one since this time (monotonic).
   void await_first_frame(std::int64_t since_ns) noexcept;
   /// `clock_offset_ns` is the sender's clock minus ours (Subscriber::clock_offset).
@@ -85,6 +87,9 @@ class Statistics {
   [[nodiscard]] const Histogram& stage(LatencyStage stage) const noexcept {
     return stages_[static_cast<std::size_t>(stage)];
   }
+
+  /// From the window system's callback to the connection. To be read when no more input comes.
+  [[nodiscard]] const Histogram& input_latency() const noexcept { return input_latency_; }
 
   /// From connect() to the first shown frame, for the newest session that showed one; 0 before the first.
   [[nodiscard]] std::int64_t connect_to_first_frame_ns() const noexcept;
@@ -106,6 +111,7 @@ class Statistics {
   ViewerCounts counts_;
   Histogram latency_;
   std::array<Histogram, latency_stage_count> stages_;
+  Histogram input_latency_;
   std::int64_t first_received_ns_ = 0;
   std::int64_t first_shown_ns_ = 0;
   std::int64_t last_shown_ns_ = 0;

@@ -2,6 +2,7 @@
 import json
 import os
 import socket
+import time
 
 import harness
 from played_viewer import VIEWER_ID, PlayedViewer
@@ -47,7 +48,9 @@ class Input(harness.EndToEnd):
             self.assertEqual(viewer.answers(), [])
             common = {"version": 1, "viewer": VIEWER_ID, "epoch": 1, "time_ns": 1}
             for event in (FOCUS, PRESS, text("ß")):
-                self.assertEqual(self.next_line(events), {**common, **event})
+                line = self.next_line(events)
+                self.assertLessEqual(line.pop("queued_ns"), time.monotonic_ns())
+                self.assertEqual(line, {**common, **event})
             other.input(text("b"))
             self.assertRegex(other.answers()[0]["text"], "another viewer")
             viewer.__exit__()

@@ -130,6 +130,8 @@ class InputWindow(OnADisplay):
         self.assertGreaterEqual(stats["input_events_sent"], len(self.events(sender)))
         self.assertEqual(stats["input_events_lost"], 0)
         self.assertIn(f"input    {stats['input_events_sent']} events sent, 0 lost", viewer.text)
+        self.assertGreater(stats["input_latency_ms"]["max"], 0)
+        self.assertTrue(all(event["queued_ns"] >= event["time_ns"] for event in self.events(sender)))
         self.assertTrue(all(event["usage"] != 0xE4 for event in self.events(sender) if event["type"] == "key"))
 
     def test_merged_by_depth_the_mouse_counts_as_the_picture_is_drawn(self):

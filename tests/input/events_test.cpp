@@ -156,6 +156,11 @@ TEST(InputEvents, ALineSaysAllOfOneEvent) {
                         {"epoch", 7},
                         {"stream", "left"}}));
   EXPECT_FALSE(json::parse(input_line(batch, batch.events[0])).contains("stream"));
+  EXPECT_FALSE(json::parse(input_line(batch, batch.events[0])).contains("queued_ns")) << "it was in no queue";
+  InputBatch queued = batch;
+  queued.events[0].queued_ns = 12;
+  EXPECT_EQ(json::parse(input_line(queued, queued.events[0])).at("queued_ns"), 12);
+  EXPECT_EQ(to_json(queued), to_json(batch)) << "it is the sender's own";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
@@ -44,9 +45,15 @@ TEST_F(SourceInboxTest, EveryReaderGetsAllEvents) {
   const auto first = inbox_.open_input([&] { ++wakes; });
   const auto second = inbox_.open_input();
   const InputBatch batch = input_of({{1, KeyInput{.usage = 4, .is_pressed = true}}, {2, TextInput{"a"}}});
+  const std::int64_t before_ns = monotonic_ns();
   EXPECT_EQ(inbox_.give_input(&one_, batch), "");
   EXPECT_EQ(wakes, 1);
-  EXPECT_EQ(first->take(), batch);
+  const auto taken = first->take();
+  EXPECT_EQ(taken, batch);
+  for (const InputEvent& event : taken->events) {
+    EXPECT_GE(event.queued_ns, before_ns);
+    EXPECT_LE(event.queued_ns, monotonic_ns());
+  }
   EXPECT_EQ(second->take(), batch);
   EXPECT_FALSE(first->take());
   EXPECT_EQ(inbox_.counts().events_received, 2U);

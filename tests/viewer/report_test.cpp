@@ -68,6 +68,9 @@ TEST_F(ReportTest, SaysWhatBecameOfTheInput) {
   statistics_.input_events(InputFate::lost, 2);
   EXPECT_TRUE(has_line());
   EXPECT_EQ(summary(report()).back(), "input    7 events sent, 2 lost");
+  EXPECT_EQ(json::parse(stats_json(report())).at("input_latency_ms"), nullptr);
+  statistics_.input_handed_over(2'000'000);
+  EXPECT_NEAR(json::parse(stats_json(report())).at("input_latency_ms").at("p50").get<double>(), 2, 0.1);
   EXPECT_EQ(json::parse(stats_json(report())).at("input_events_sent"), 7);
   EXPECT_EQ(json::parse(stats_json(report())).at("input_events_lost"), 2);
 }

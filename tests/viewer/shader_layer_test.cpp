@@ -28,6 +28,7 @@ class ShaderLayerTest : public testing::Test {
   /// With a file of this text, or a built-in scene.
   ShaderStream& open(const std::string& scene, double frames_per_s = 50) {
     ViewedSource source{.subscriber = {}, .peer_text = scene};
+    layer_.reset();
     source.drawn = ShaderSource{.scene = scene, .folder = folder_.path(), .size = size, .frames_per_s = frames_per_s};
     stream_ =
         std::make_unique<ShaderStream>(options_, source, Size{}, clock_, interruption_, log_,
@@ -81,12 +82,16 @@ TEST_F(ShaderLayerTest, ItsPicturesAreThoseThatASenderWouldSend) {
   for (const std::string scene : {"gl:waves", "gl:orbit", "gl:helix:1,3"}) {
     open(scene);
     SceneRenderer sent(load_scene(scene), size, PixelFormat::rgba);
+    std::int64_t last_ns = 0;
     for (std::uint64_t frame = 0; frame < 3; ++frame) {
       const std::vector<std::byte> picture = next_picture();
-      const double time_s = static_cast<double>(frame) / 50;
+      const std::int64_t time_ns = layer_->time_ns();  // later than usual if the processor is slow
+      EXPECT_EQ(time_ns % (20 * ns_per_ms), 0);
+      EXPECT_EQ(time_ns > last_ns, frame > 0);
+      const double time_s = static_cast<double>(time_ns) / 1e9;
       constexpr KeyboardTexels no_keys{};
       sent.draw({.time_s = time_s,
-                 .time_delta_s = frame == 0 ? 0 : 0.02,
+                 .time_delta_s = static_cast<double>(time_ns - last_ns) / 1e9,
                  .frames_per_s = 50,
                  .frame = frame,
                  .keyboard = &no_keys,
@@ -96,9 +101,8 @@ TEST_F(ShaderLayerTest, ItsPicturesAreThoseThatASenderWouldSend) {
                    wanted.data());
       EXPECT_TRUE(picture == wanted) << scene << ", frame " << frame;
       EXPECT_EQ(layer_->frame(), frame);
-      EXPECT_EQ(layer_->time_ns(), static_cast<std::int64_t>(frame) * 20 * ns_per_ms);
+      last_ns = time_ns;
     }
-    layer_.reset();
   }
 }
 
@@ -113,7 +117,7 @@ TEST_F(ShaderLayerTest, IsDrawnAtItsRateAndOnlyWhileItIsSeen) {
   layer_->set_seen(true);
   clock_.advance_to_ns(clock_.now_ns() + ns_per_s);
   next_picture();
-  EXPECT_EQ(layer_->time_ns(), ns_per_s) << "its time went on";
+  EXPECT_GE(layer_->time_ns(), ns_per_s) << "its time went on";
   EXPECT_EQ(layer_->frame(), 1U);
 }
 
