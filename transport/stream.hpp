@@ -296,7 +296,7 @@ class Stream {
   [[nodiscard]] std::int64_t ends_ns() const noexcept;
   ClaimedSlot take_slot(bool is_counted) noexcept;
   void return_claimed(const ClaimedSlot& slot) noexcept;
-  void return_kept(const PoolSlot& slot) noexcept;
+  void return_kept(const KeptSlot& slot) noexcept;
   void poll_all_released(WakeList& wakes) noexcept;
   /// What a device still does to a frame that is published.
   struct DeviceWork {

@@ -177,11 +177,15 @@ void Stream::return_claimed(const ClaimedSlot& slot) noexcept {
   unused = take_unused_epochs();
 }
 
-void Stream::return_kept(const PoolSlot& slot) noexcept {
+/// Most are still held by viewers: then nothing changes for those who wait, and the mutex is not needed.
+void Stream::return_kept(const KeptSlot& slot) noexcept {
+  if (!slot.pool_->end_kept(slot.index_)) {
+    return;
+  }
   Epochs unused;
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
-  release(slot);
+  slot.pool_->free_kept(slot.index_);
   unused = take_unused_epochs();
 }
 
@@ -259,7 +263,9 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     show_to_pullers(pool_slot, frame.header);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;
-  if (!is_kept) {
+  if (is_kept) {
+    slot.pool_->keep(pool_slot.index);
+  } else {
     release(pool_slot);
     slot.stream_ = nullptr;
   }
