@@ -38,8 +38,8 @@ fw_result guarded(Call&& call) {
 }
 
 /// Throw Failure (FW_ERROR_ARGUMENT). Their callers are inlined, but not what becomes of errors.
-[[noreturn]] void refuse_null(const char* function, const char* argument);
-[[noreturn]] void refuse_struct_size(std::size_t given, const char* function, const char* name);
+[[noreturn, gnu::cold]] void refuse_null(const char* function, const char* argument);
+[[noreturn, gnu::cold]] void refuse_struct_size(std::size_t given, const char* function, const char* name);
 
 /// Throws Failure (FW_ERROR_ARGUMENT) if `pointer` is null: "fw_slot_view(): view is NULL".
 inline void require(const void* pointer, const char* function, const char* argument) {

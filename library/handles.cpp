@@ -29,13 +29,6 @@ std::atomic<Table*> table_of_process = nullptr;
 
 // ---- Places ----
 
-void* Place::occupy(HandleKind kind) noexcept {
-  const std::uint64_t generation = (word_.load(std::memory_order_relaxed) >> (identity_shift + kind_bits)) + 1;
-  const std::uint64_t identity = (generation << kind_bits | number_of(kind)) & ones(identity_bits);
-  word_.store(identity << identity_shift | one_reference, std::memory_order_release);
-  return std::bit_cast<void*>(the_table().origin() << process_shift | identity << place_bits | index_);
-}
-
 bool Place::make_orphan() noexcept {
   for (std::uint64_t word = word_.load(std::memory_order_acquire); (word & all_counts) != 0;) {
     if (references_in(word) == 0) {
@@ -83,7 +76,7 @@ void Table::add_chunk() {
   const auto first = static_cast<std::uint32_t>(chunk_count_ * chunk_places);
   auto* const chunk = std::allocator<Place>().allocate(chunk_places);
   for (std::uint32_t i = chunk_places; i-- > 0;) {
-    free_.push_back(std::construct_at(chunk + i, first + i));
+    free_.push_back(std::construct_at(chunk + i, first + i, origin_));
   }
   chunks_[chunk_count_++].store(chunk, std::memory_order_release);
 }

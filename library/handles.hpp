@@ -119,7 +119,9 @@ struct HandleWord {
 /// object then, until vacate(). Later the place gets its next handle, with the next generation.
 class Place {
  public:
-  explicit Place(std::uint32_t index) noexcept : index_(index) {}
+  /// `origin`: HandleWord::origin() of its handles.
+  Place(std::uint32_t index, std::uint64_t origin) noexcept
+      : index_(index), origin_(static_cast<std::uint32_t>(origin)) {}
 
   /// The place is the caller's, and free.
   void bind(void* object) noexcept { object_ = object; }
@@ -130,7 +132,12 @@ class Place {
            word_.compare_exchange_strong(word, word + one_use, std::memory_order_acquire, std::memory_order_relaxed);
   }
   /// Gives the object its next handle, with one reference. The place is the caller's.
-  [[nodiscard]] void* occupy(HandleKind kind) noexcept;
+  [[nodiscard]] void* occupy(HandleKind kind) noexcept {
+    const std::uint64_t generation = (word_.load(std::memory_order_relaxed) >> (identity_shift + kind_bits)) + 1;
+    const std::uint64_t identity = (generation << kind_bits | number_of(kind)) & ones(identity_bits);
+    word_.store(identity << identity_shift | one_reference, std::memory_order_release);
+    return std::bit_cast<void*>(std::uint64_t{origin_} << process_shift | identity << place_bits | index_);
+  }
   [[nodiscard]] bool is_free() const noexcept { return (word_.load(std::memory_order_acquire) & all_counts) == 0; }
 
   /// Changes the counts and marks of a living handle to what `changed` makes of them. What they were; 0 if the handle
@@ -177,6 +184,7 @@ class Place {
 
  private:
   const std::uint32_t index_;
+  const std::uint32_t origin_;
   void* object_ = nullptr;
   std::atomic<std::uint64_t> word_ = 0;
 };
@@ -233,7 +241,7 @@ struct Changed {
 
 /// Changes the counts and marks of the handle's object, which has this kind, to what `changed` makes of them.
 template <typename Change>
-Changed change_living(const void* handle, HandleKind kind, Change&& changed) noexcept {
+[[gnu::always_inline]] inline Changed change_living(const void* handle, HandleKind kind, Change&& changed) noexcept {
   const Table& all = the_table();
   const HandleWord word(handle);
   if (word.origin() != all.origin() || word.kind() != number_of(kind)) {
@@ -245,7 +253,7 @@ Changed change_living(const void* handle, HandleKind kind, Change&& changed) noe
 }
 
 /// Throws Failure (FW_ERROR_ARGUMENT, FW_ERROR_FORKED) that begins with `function`, and says what the handle is.
-[[noreturn]] void refuse(const void* handle, HandleKind kind, const char* function);
+[[noreturn, gnu::cold]] void refuse(const void* handle, HandleKind kind, const char* function);
 /// Throws Failure as refuse(), and (FW_ERROR_STATE) when there are 2^18 - 1 references.
 void add_reference(const void* handle, HandleKind kind, const char* function);
 
@@ -280,7 +288,8 @@ class InUse {
 
 /// Throws Failure as handles::refuse(). `mark`: is set, unless it was before.
 template <typename Object>
-InUse<Object> find_object(const typename HandleOf<Object>::type* handle, const char* function, std::uint64_t mark = 0) {
+[[gnu::always_inline]] inline InUse<Object> find_object(const typename HandleOf<Object>::type* handle,
+                                                        const char* function, std::uint64_t mark = 0) {
   constexpr HandleKind kind = HandleOf<Object>::kind;
   const auto [place, before] =
       handles::change_living(handle, kind, [mark](std::uint64_t word) { return (word + handles::one_use) | mark; });

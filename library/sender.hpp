@@ -57,13 +57,10 @@ class Slot {
   handles::Place& place_;
   SourceStream& stream_;
   std::shared_ptr<SourceStream> kept_stream_;  // of one whose stream's handle has ended
-  std::optional<ClaimedSlot> claimed_;         // until it is published
-  std::optional<KeptSlot> kept_;               // from then on
+  std::optional<ClaimedSlot> claimed_;
   std::atomic<std::uint32_t> epoch_ = 0;
   std::atomic<State> state_ = State::claimed;
-  void* bytes_ = nullptr;  // the same in both
-  const StreamFormat* format_ = nullptr;
-  std::int64_t begun_ns_ = 0;
+  fw_view view_{};  // of a claimed slot with this number, of this epoch: made once
   FrameInfo info_;  // once it is published
 };
 

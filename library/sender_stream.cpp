@@ -32,11 +32,15 @@ fw_slot* Slot::open(ClaimedSlot& claimed) noexcept {
     return nullptr;
   }
   claimed_.emplace(std::move(claimed));
-  epoch_.store(claimed_->pool_epoch(), std::memory_order_relaxed);
   state_.store(State::claimed, std::memory_order_relaxed);
-  bytes_ = claimed_->bytes().data();
-  format_ = &claimed_->format();
-  begun_ns_ = claimed_->begun_ns();
+  // Its number is always the same here, but for the objects of further_slots_.
+  void* const bytes = claimed_->bytes().data();
+  if (const std::uint32_t epoch = claimed_->pool_epoch(); view_.epoch != epoch || view_.data != bytes) {
+    fill_view(view_, claimed_->format().layout, bytes, false);
+    view_.epoch = epoch;
+    epoch_.store(epoch, std::memory_order_relaxed);
+  }
+  view_.begun_ns = claimed_->begun_ns();
   return static_cast<fw_slot*>(place_.occupy(HandleKind::slot));
 }
 
@@ -50,7 +54,6 @@ void Slot::outlive_handle_of(const std::shared_ptr<SourceStream>& stream) noexce
 /// Its memory goes back before the place is free: from then on its stream may end, or give this to another claim.
 void Slot::ended(handles::Place& place) noexcept {
   claimed_.reset();
-  kept_.reset();
   if (!place.has_orphan()) {
     place.vacate();
     return;
@@ -65,15 +68,14 @@ void Slot::fill(fw_view& view) const {
   if (state == State::dropped) {
     throw Failure(FW_ERROR_STATE, "fw_slot_view(): the slot's frame was dropped; unref it and claim another one");
   }
-  fill_view(view, format_->layout, bytes_, state == State::published);
-  view.epoch = epoch_.load(std::memory_order_relaxed);
-  view.begun_ns = begun_ns_;
+  copy_view(view_, view);
   if (state == State::published) {
-    view.sequence = kept_->sequence();
-    view.completed_ns = kept_->completed_ns();
+    view.flags |= FW_VIEW_READ_ONLY;
+    view.sequence = claimed_->sequence();
+    view.completed_ns = claimed_->completed_ns();
     view.tag = info_.user_tag;
     view.pts_ns = info_.pts_ns;
-    view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : begun_ns_;
+    view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : view.begun_ns;
   }
 }
 
@@ -91,7 +93,7 @@ fw_result Slot::publish(InUse<Slot>& use, const fw_frame_info& info) {
   }
   info_.layout.reset();
   if (info.size_bytes != 0) {
-    const FrameLayout& layout = format_->layout;
+    const FrameLayout& layout = claimed_->format().layout;
     if (layout.format != PixelFormat::bytes || info.size_bytes > layout.size_bytes) {
       throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): size_bytes is " + std::to_string(info.size_bytes) +
                                            "; it is for FW_PIXEL_BYTES alone, and at most the slot's " +
@@ -102,10 +104,10 @@ fw_result Slot::publish(InUse<Slot>& use, const fw_frame_info& info) {
   info_.pts_ns = info.pts_ns;
   info_.user_tag = info.tag;
   info_.begun_ns = info.begun_ns;
-  kept_ = stream_.stream().publish_and_keep(std::move(*claimed_), info_);
-  state_.store(kept_ ? State::published : State::dropped, std::memory_order_release);
+  const bool is_offered = stream_.stream().publish_in_place(*claimed_, info_);
+  state_.store(is_offered ? State::published : State::dropped, std::memory_order_release);
   use.keep_mark();
-  return kept_ ? FW_OK : FW_CHANGED;
+  return is_offered ? FW_OK : FW_CHANGED;
 }
 
 // ---- Streams ----
@@ -200,12 +202,11 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
 }
 
 void SourceStream::refuse_to_wait_for_itself() {
-  const auto epoch = stream_.epoch_after(0);
-  if (!epoch) {
+  const Stream::PoolUse pool = stream_.pool_use();
+  if (pool.epoch == 0) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  const std::uint32_t held = held_slots(epoch->number);
-  if (held >= epoch->pool->slot_count()) {
+  if (const std::uint32_t held = pool.free == 0 ? held_slots(pool.epoch) : 0; held >= pool.slots) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
                                          " slots of the stream, claimed or kept; unref some");
   }

@@ -30,19 +30,16 @@ void hand_out(const Struct& value, Struct* into, std::size_t struct_size, const 
   }
 }
 
-/// The same, of what `fill` puts into a structure, which it fills whole: at once into the caller's, if that is as
-/// large.
+/// The same, of what `fill` puts into the caller's structure at once. `fill` sets all of it, or throws first.
 template <typename Struct, typename Fill>
 void fill_out(Fill&& fill, Struct* into, std::size_t struct_size, const char* function, const char* name) {
   require(into, function, name);
   check_struct_size(struct_size, sizeof(Struct), function, name);
-  if (struct_size == sizeof(Struct)) {
-    fill(*into);
-    return;
+  fill(*into);
+  into->struct_size = struct_size;
+  if (struct_size > sizeof(Struct)) {
+    std::memset(reinterpret_cast<char*>(into) + sizeof(Struct), 0, struct_size - sizeof(Struct));
   }
-  Struct value;
-  fill(value);
-  hand_out(value, into, struct_size, function, name);
 }
 
 /// What the caller gave, of any version: fields that it does not have are 0. It begins with struct_size.

@@ -5,7 +5,11 @@
 namespace framewire {
 
 void ClaimedSlot::give_back() noexcept {
-  stream_->return_claimed(*this);
+  if (is_kept_) {
+    stream_->return_kept(*this);
+  } else {
+    stream_->return_claimed(*this);
+  }
 }
 
 std::uint64_t ClaimedSlot::next_sequence() const noexcept {

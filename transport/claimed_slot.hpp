@@ -63,13 +63,15 @@ class SourceSlot {
   std::int64_t completed_ns_ = 0;  // the same
 };
 
-/// A slot that the source fills. Destroying it unpublished returns the slot to the pool.
+/// A slot that the source fills. Destroying it returns the slot to the pool. One that was published in place is
+/// read-only from then on, and kept until it is destroyed.
 class ClaimedSlot : public SourceSlot {
  public:
   ClaimedSlot(ClaimedSlot&& other) noexcept = default;
   ClaimedSlot& operator=(ClaimedSlot&& other) noexcept {
     std::swap(begun_ns_, other.begun_ns_);
     std::swap(is_counted_, other.is_counted_);
+    std::swap(is_kept_, other.is_kept_);
     SourceSlot::operator=(std::move(other));
     return *this;
   }
@@ -84,6 +86,9 @@ class ClaimedSlot : public SourceSlot {
   /// (FrameInfo::is_on_device).
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return pool_->slot(index_); }
   [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
+  /// Of the frame, once Stream::publish_in_place() has published it: as in its header.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+  [[nodiscard]] std::int64_t completed_ns() const noexcept { return completed_ns_; }
   /// The sequence number that the frame gets if it is published next.
   [[nodiscard]] std::uint64_t next_sequence() const noexcept;
 
@@ -96,7 +101,8 @@ class ClaimedSlot : public SourceSlot {
   void give_back() noexcept;
 
   std::int64_t begun_ns_;
-  bool is_counted_;  // by the stream, as a frame to come
+  bool is_counted_;       // by the stream, as a frame to come
+  bool is_kept_ = false;  // it is published
 };
 
 /// A slot that is published, and that the source reads. Its memory is not used again before this is destroyed.

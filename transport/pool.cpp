@@ -79,30 +79,13 @@ void Pool::retire_newest() noexcept {
   }
 }
 
-bool Pool::release(std::uint16_t index) noexcept {
-  assert(index < references_.size() && references_[index] > 0);
-  if (--references_[index] > 0) {
+bool Pool::end_kept_by_others(std::uint16_t index) noexcept {
+  Kept kept = kept_[index].load(std::memory_order_acquire);
+  if (kept == Kept::shared && kept_[index].compare_exchange_strong(kept, Kept::alone, std::memory_order_acq_rel)) {
     return false;
   }
-  if (Kept kept = kept_[index].load(std::memory_order_acquire); kept != Kept::no) {
-    if (kept == Kept::shared && kept_[index].compare_exchange_strong(kept, Kept::alone, std::memory_order_acq_rel)) {
-      return false;
-    }
-    kept_[index].store(Kept::no, std::memory_order_relaxed);
-  }
-  free_.push_back(index);
+  kept_[index].store(Kept::no, std::memory_order_relaxed);
   return true;
-}
-
-void Pool::keep(std::uint16_t index) noexcept {
-  assert(index < references_.size() && references_[index] > 0 && kept_[index].load() == Kept::no);
-  const bool is_shared = --references_[index] > 0;
-  kept_[index].store(is_shared ? Kept::shared : Kept::alone, std::memory_order_relaxed);
-}
-
-bool Pool::end_kept(std::uint16_t index) noexcept {
-  Kept kept = Kept::shared;
-  return !kept_[index].compare_exchange_strong(kept, Kept::left, std::memory_order_acq_rel);
 }
 
 void Pool::free_kept(std::uint16_t index) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,11 +88,26 @@ class Pool {
   void retire_newest() noexcept;
   void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
   /// Whether the slot is free now.
-  bool release(std::uint16_t index) noexcept;
+  bool release(std::uint16_t index) noexcept {
+    assert(index < references_.size() && references_[index] > 0);
+    if (--references_[index] > 0 ||
+        (kept_[index].load(std::memory_order_relaxed) != Kept::no && !end_kept_by_others(index))) {
+      return false;
+    }
+    free_.push_back(index);
+    return true;
+  }
   /// A reference becomes the source's, which it ends without the mutex: at most one for each slot.
-  void keep(std::uint16_t index) noexcept;
+  void keep(std::uint16_t index) noexcept {
+    assert(index < references_.size() && references_[index] > 0);
+    const bool is_shared = --references_[index] > 0;
+    kept_[index].store(is_shared ? Kept::shared : Kept::alone, std::memory_order_relaxed);
+  }
   /// Without the mutex. True: nobody else has the slot, and free_kept() frees it, under the mutex.
-  [[nodiscard]] bool end_kept(std::uint16_t index) noexcept;
+  [[nodiscard]] bool end_kept(std::uint16_t index) noexcept {
+    Kept kept = Kept::shared;
+    return !kept_[index].compare_exchange_strong(kept, Kept::left, std::memory_order_acq_rel);
+  }
   void free_kept(std::uint16_t index) noexcept;
   [[nodiscard]] std::uint32_t free_count() const noexcept { return static_cast<std::uint32_t>(free_.size()); }
 
@@ -103,6 +119,8 @@ class Pool {
     alone,   // the source
     left,    // others by references: the source has ended its own
   };
+
+  bool end_kept_by_others(std::uint16_t index) noexcept;
 
   std::uint32_t epoch_;
   std::uint64_t slot_bytes_;

@@ -178,7 +178,7 @@ void Stream::return_claimed(const ClaimedSlot& slot) noexcept {
 }
 
 /// Most are still held by viewers: then nothing changes for those who wait, and the mutex is not needed.
-void Stream::return_kept(const KeptSlot& slot) noexcept {
+void Stream::return_kept(const SourceSlot& slot) noexcept {
   if (!slot.pool_->end_kept(slot.index_)) {
     return;
   }
@@ -205,6 +205,11 @@ std::optional<KeptSlot> Stream::publish_and_keep(ClaimedSlot&& slot, const Frame
   return publish(slot, info, true) ? std::optional(KeptSlot(std::move(slot))) : std::nullopt;
 }
 
+bool Stream::publish_in_place(ClaimedSlot& slot, const FrameInfo& info) {
+  slot.is_kept_ = publish(slot, info, true);
+  return slot.is_kept_;
+}
+
 bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
   check(slot, info);
   const DeviceWork work = begin_device_work(slot, info);
@@ -214,7 +219,7 @@ bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
 }
 
 void Stream::check(const ClaimedSlot& slot, const FrameInfo& info) const {
-  if (slot.stream_ != this) {
+  if (slot.stream_ != this || slot.is_kept_) {
     throw Error::failed("a slot was published that this stream has not given out, or for the second time");
   }
   if (info.file.is_there() && options_.max_viewers != 1) {
