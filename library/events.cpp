@@ -154,7 +154,7 @@ InputEvent input_event(const fw_event& event) {
   return made;
 }
 
-std::string checked_message(const char* json, std::string_view function) {
+std::string checked_message(const char* json, const char* function) {
   require(json, function, "json");
   const std::size_t size = ::strnlen(json, max_message_body_bytes + 1);
   const auto body = size <= max_message_body_bytes ? checked_body({json, size}) : std::nullopt;

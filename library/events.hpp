@@ -15,6 +15,6 @@ fw_event c_event(const InputEvent& event, std::string& text);
 InputEvent input_event(const fw_event& event);
 
 /// Throws Failure (FW_ERROR_ARGUMENT) unless it is a JSON object of at most 64 KiB. Returns it on one line.
-std::string checked_message(const char* json, std::string_view function);
+std::string checked_message(const char* json, const char* function);
 
 }  // namespace framewire

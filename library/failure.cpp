@@ -83,10 +83,13 @@ fw_result failed(const std::exception& error) noexcept {
   return result;
 }
 
-void require(const void* pointer, std::string_view function, std::string_view argument) {
-  if (pointer == nullptr) {
-    throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): " + std::string(argument) + " is NULL");
-  }
+void refuse_null(const char* function, const char* argument) {
+  throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): " + argument + " is NULL");
+}
+
+void refuse_struct_size(std::size_t given, const char* function, const char* name) {
+  throw Failure(FW_ERROR_ARGUMENT, std::string(function) + "(): struct_size of " + name + " is " +
+                                       std::to_string(given) + "; set it to sizeof(" + name + ")");
 }
 
 }  // namespace framewire

@@ -1,6 +1,7 @@
 // How a call of the C interface fails: an exception inside, a result and a message outside.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -36,8 +37,16 @@ fw_result guarded(Call&& call) {
   }
 }
 
+/// Throw Failure (FW_ERROR_ARGUMENT). Their callers are inlined, but not what becomes of errors.
+[[noreturn, gnu::cold]] void refuse_null(const char* function, const char* argument);
+[[noreturn, gnu::cold]] void refuse_struct_size(std::size_t given, const char* function, const char* name);
+
 /// Throws Failure (FW_ERROR_ARGUMENT) if `pointer` is null: "fw_slot_view(): view is NULL".
-void require(const void* pointer, std::string_view function, std::string_view argument);
+inline void require(const void* pointer, const char* function, const char* argument) {
+  if (pointer == nullptr) {
+    refuse_null(function, argument);
+  }
+}
 
 /// So many bytes of `text` are at most `limit_bytes`, and end with a whole character of UTF-8.
 std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noexcept;

@@ -62,7 +62,9 @@ extern "C" {
 fw_result fw_sender_create(const fw_settings* settings, fw_sender** sender) {
   return guarded([&]() -> fw_result {
     clear_output(sender, "fw_sender_create", "sender");
-    *sender = make_handle(std::make_shared<Sender>(sender_endpoint(settings), make_log(settings)));
+    auto made = std::make_unique<Sender>(sender_endpoint(settings), make_log(settings));
+    *sender = make_handle(made.get());
+    static_cast<void>(made.release());  // to its handle
     return FW_OK;
   });
 }
@@ -116,14 +118,8 @@ fw_result fw_stream_begin(fw_stream* stream, const fw_format* format, uint32_t k
 }
 
 fw_result fw_stream_claim(fw_stream* stream, int64_t timeout_ns, uint32_t flags, fw_slot** slot) {
-  return with_output<SourceStream>(stream, "fw_stream_claim", slot, "slot", [&](SourceStream& object) -> fw_result {
-    std::shared_ptr<Slot> claimed;
-    const fw_result result = object.claim(timeout_ns, flags, claimed);
-    if (claimed) {
-      *slot = make_handle(std::move(claimed));
-    }
-    return result;
-  });
+  return with_output<SourceStream>(stream, "fw_stream_claim", slot, "slot",
+                                   [&](SourceStream& object) { return object.claim(timeout_ns, flags, *slot); });
 }
 
 fw_result fw_stream_wake(fw_stream* stream) {
@@ -160,15 +156,17 @@ fw_result fw_stream_get_counts(fw_stream* stream, fw_stream_counts* counts, size
 
 fw_result fw_slot_view(fw_slot* slot, fw_view* view, size_t struct_size) {
   return with<Slot>(slot, "fw_slot_view", [&](const Slot& object) -> fw_result {
-    hand_out(object.view(), view, struct_size, "fw_slot_view", "fw_view");
+    fill_out([&](fw_view& filled) { object.fill(filled); }, view, struct_size, "fw_slot_view", "fw_view");
     return FW_OK;
   });
 }
 
 fw_result fw_slot_publish(fw_slot* slot, const fw_frame_info* info) {
-  return with<Slot>(slot, "fw_slot_publish", [&](Slot& object) {
-    return object.publish(info == nullptr ? fw_frame_info{}
-                                          : taken_in(info, sizeof(fw_frame_info), "fw_slot_publish", "fw_frame_info"));
+  return guarded([&]() -> fw_result {
+    auto object = find_object<Slot>(slot, "fw_slot_publish", handles::is_taken);
+    return object->publish(object, info == nullptr
+                                       ? fw_frame_info{}
+                                       : taken_in(info, sizeof(fw_frame_info), "fw_slot_publish", "fw_frame_info"));
   });
 }
 
@@ -188,20 +186,16 @@ void fw_slot_unref(fw_slot* slot) {
 fw_result fw_receiver_create(const char* source, const fw_settings* settings, fw_receiver** receiver) {
   return guarded([&]() -> fw_result {
     clear_output(receiver, "fw_receiver_create", "receiver");
-    *receiver = make_handle(std::make_shared<Receiver>(receiver_options(source, settings), make_log(settings)));
+    auto made = std::make_unique<Receiver>(receiver_options(source, settings), make_log(settings));
+    *receiver = make_handle(made.get());
+    static_cast<void>(made.release());  // to its handle
     return FW_OK;
   });
 }
 
 fw_result fw_receiver_acquire(fw_receiver* receiver, int64_t timeout_ns, fw_frame** frame) {
-  return with_output<Receiver>(receiver, "fw_receiver_acquire", frame, "frame", [&](Receiver& object) -> fw_result {
-    std::shared_ptr<Frame> acquired;
-    const fw_result result = object.acquire(timeout_ns, acquired);
-    if (acquired) {
-      *frame = make_handle(std::move(acquired));
-    }
-    return result;
-  });
+  return with_output<Receiver>(receiver, "fw_receiver_acquire", frame, "frame",
+                               [&](Receiver& object) { return object.acquire(timeout_ns, *frame); });
 }
 
 fw_result fw_receiver_port(fw_receiver* receiver, uint16_t* port) {
@@ -278,7 +272,7 @@ fw_result fw_receiver_get_counts(fw_receiver* receiver, fw_receiver_counts* coun
 
 fw_result fw_frame_view(fw_frame* frame, fw_view* view, size_t struct_size) {
   return with<Frame>(frame, "fw_frame_view", [&](const Frame& object) -> fw_result {
-    hand_out(object.view(), view, struct_size, "fw_frame_view", "fw_view");
+    fill_out([&](fw_view& filled) { object.fill(filled); }, view, struct_size, "fw_frame_view", "fw_view");
     return FW_OK;
   });
 }

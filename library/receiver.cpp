@@ -51,88 +51,117 @@ std::string of_own_event(std::string_view fault) {
 
 // ---- Frames ----
 
-void HeldFrames::add(Frame& frame) {
-  const std::scoped_lock lock(mutex_);
-  frame.held_index_ = frames_.size();
-  frames_.push_back(&frame);
+HeldFrames::~HeldFrames() {
+  for (std::unique_ptr<Frame>& frame : frames_) {
+    frame.release()->outlive_receiver();
+  }
 }
 
-void HeldFrames::remove(Frame& frame) noexcept {
+fw_frame* HeldFrames::add(ReceivedFrame&& frame, const std::shared_ptr<const StreamFormat>& format,
+                          std::uint32_t epoch) {
+  for (std::size_t tried = 0; tried < frames_.size(); ++tried) {
+    if (frames_[newest_]->is_free()) {
+      return frames_[newest_]->open(std::move(frame), format, epoch);
+    }
+    newest_ = newest_ + 1 < frames_.size() ? newest_ + 1 : 0;
+  }
+  auto made = std::make_unique<Frame>();
   const std::scoped_lock lock(mutex_);
-  Frame* const last = frames_.back();
-  frames_[frame.held_index_] = last;
-  last->held_index_ = frame.held_index_;
-  frames_.pop_back();
+  frames_.push_back(std::move(made));
+  newest_ = frames_.size() - 1;
+  return frames_.back()->open(std::move(frame), format, epoch);
 }
 
-std::uint32_t HeldFrames::count(std::uint64_t session_number) const {
-  const std::scoped_lock lock(mutex_);
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(frames_, [&](const Frame* frame) { return frame->session_number() == session_number; }));
+std::uint32_t HeldFrames::count(std::uint64_t session_number) const noexcept {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      frames_, [&](const auto& frame) { return frame->session_number() == session_number && !frame->is_free(); }));
 }
 
 std::uint32_t HeldFrames::count() const {
   const std::scoped_lock lock(mutex_);
-  return static_cast<std::uint32_t>(frames_.size());
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(frames_, [&](const auto& frame) { return !frame->is_free(); }));
 }
 
-/// Under the mutex, so that no frame goes meanwhile.
 void HeldFrames::keep_all() noexcept {
-  const std::scoped_lock lock(mutex_);
-  for (Frame* const frame : frames_) {
+  for (const auto& frame : frames_) {
     try {
-      frame->keep();
+      if (const auto object = frame->use()) {
+        object->keep();
+      }
     } catch (const std::exception&) {
       // The program learns it from fw_frame_check().
     }
   }
 }
 
-Frame::Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::uint32_t epoch,
-             std::shared_ptr<HeldFrames> held)
-    : frame_(std::move(frame)), format_(std::move(format)), epoch_(epoch), held_(std::move(held)) {
-  held_->add(*this);
-}
+Frame::Frame() : place_(handles::the_table().take(this)) {}
 
 Frame::~Frame() {
-  held_->remove(*this);
+  handles::the_table().give_back(place_);
 }
 
-fw_view Frame::view() const noexcept {
-  const FrameHeader& header = frame_.header();
-  fw_view view = view_of(header.layout, frame_.payload().data(), true);
+fw_frame* Frame::open(ReceivedFrame&& frame, const std::shared_ptr<const StreamFormat>& format,
+                      std::uint32_t epoch) noexcept {
+  session_number_ = frame.session_number();
+  frame_.emplace(std::move(frame));
+  if (format_ != format) {  // as long as it stays the same one, it need not be counted
+    format_ = format;
+  }
+  epoch_ = epoch;
+  is_kept_.store(false, std::memory_order_relaxed);
+  return static_cast<fw_frame*>(place_.occupy(HandleKind::frame));
+}
+
+void Frame::outlive_receiver() noexcept {
+  if (!place_.make_orphan()) {
+    delete this;
+  }
+}
+
+void Frame::ended(handles::Place& place) noexcept {
+  frame_.reset();
+  const bool is_orphan = place.has_orphan();
+  place.vacate();  // from then on it may be another frame's, or gone
+  if (is_orphan) {
+    delete this;
+  }
+}
+
+void Frame::fill(fw_view& view) const noexcept {
+  const FrameHeader& header = frame_->header();
+  fill_view(view, header.layout, frame_->payload().data(), true);
   view.sequence = header.sequence;
   view.epoch = epoch_;
   view.tag = header.user_tag;
   view.pts_ns = header.pts_ns;
   view.begun_ns = header.times.begun_ns;
   view.completed_ns = header.times.completed_ns;
-  view.received_ns = frame_.received_ns();
-  return view;
+  view.received_ns = frame_->received_ns();
 }
 
 StreamFormat Frame::format() const noexcept {
   StreamFormat format = format_ ? *format_ : StreamFormat{};
-  format.layout = frame_.header().layout;
-  format.colour = frame_.header().colour;
+  format.layout = frame_->header().layout;
+  format.colour = frame_->header().colour;
   return format;
 }
 
 /// A ring of this process has no descriptor that others could map.
 bool Frame::is_shared() const noexcept {
-  return frame_.block() && frame_.block()->descriptor() >= 0;
+  return frame_->block() && frame_->block()->descriptor() >= 0;
 }
 
 bool Frame::is_whole() const noexcept {
-  return is_kept_.load() || !is_shared() || frame_.is_session_open();
+  return is_kept_.load() || !is_shared() || frame_->is_session_open();
 }
 
 void Frame::keep() {
-  if (is_kept_.load() || !is_shared() || !frame_.is_session_open()) {
+  if (is_kept_.load() || !is_shared() || !frame_->is_session_open()) {
     return;
   }
-  frame_.block()->host()->copy_in_place(frame_.offset_in_block_bytes(), frame_.header().layout.size_bytes);
-  is_kept_ = frame_.is_session_open();  // until then nobody has written to it
+  frame_->block()->host()->copy_in_place(frame_->offset_in_block_bytes(), frame_->header().layout.size_bytes);
+  is_kept_ = frame_->is_session_open();  // until then nobody has written to it
 }
 
 // ---- Receivers ----
@@ -159,19 +188,30 @@ Receiver::~Receiver() {
   }
 }
 
-fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& frame) {
-  const std::unique_lock lock(acquire_mutex_, std::try_to_lock);
-  if (!lock) {
+void Receiver::ended(handles::Place& place) noexcept {
+  delete this;
+  place.vacate();
+  handles::the_table().give_back(place);
+}
+
+fw_result Receiver::acquire(std::int64_t timeout_ns, fw_frame*& frame) {
+  std::unique_lock lock(acquire_mutex_);
+  if (is_acquiring_) {
     throw Failure(FW_ERROR_STATE, "fw_receiver_acquire(): another thread is in it with this receiver");
   }
+  if (take_frame(frame)) {
+    return FW_OK;
+  }
+  is_acquiring_ = true;
+  const auto leave = [this](void*) { is_acquiring_ = false; };
+  const std::unique_ptr<Receiver, decltype(leave)> at_end(this, leave);
+  return wait_for_frame(timeout_ns, frame, lock);
+}
+
+/// There was none. Returns, and throws, with the lock.
+fw_result Receiver::wait_for_frame(std::int64_t timeout_ns, fw_frame*& frame, std::unique_lock<std::mutex>& lock) {
   const std::int64_t deadline_ns = deadline_of(timeout_ns);
-  for (;;) {
-    if (take_frame(frame)) {
-      if (!std::exchange(is_acquire_event_raised_, true)) {
-        signal_eventfd(acquire_event_.get());  // there may be more
-      }
-      return FW_OK;
-    }
+  do {
     follow_status();
     if (timeout_ns == 0 && (status_.state == SubscriberState::finished || status_.state == SubscriberState::failed)) {
       lower_acquire_event();
@@ -189,9 +229,13 @@ fw_result Receiver::acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& fra
     } else if (deadline_ns != INT64_MAX && monotonic_ns() >= deadline_ns) {
       return FW_NOTHING;
     } else {
+      lock.unlock();
+      const auto relock = [](std::unique_lock<std::mutex>* unlocked) { unlocked->lock(); };
+      const std::unique_ptr<std::unique_lock<std::mutex>, decltype(relock)> at_end(&lock, relock);
       subscriber_->wait(deadline_ns, wait_);
     }
-  }
+  } while (!take_frame(frame));
+  return FW_OK;
 }
 
 void Receiver::lower_acquire_event() noexcept {
@@ -200,15 +244,16 @@ void Receiver::lower_acquire_event() noexcept {
   }
 }
 
-bool Receiver::take_frame(std::shared_ptr<Frame>& frame) {
-  const std::scoped_lock lock(handover_mutex_);
+bool Receiver::take_frame(fw_frame*& frame) {
   auto received = subscriber_->next();
   if (!received) {
     return false;
   }
-  auto format = format_of(*received);
-  const std::uint32_t epoch = epoch_of(*received);
-  frame = std::make_shared<Frame>(std::move(*received), std::move(format), epoch, held_);
+  const std::shared_ptr<const StreamFormat>& format = format_of(*received);
+  frame = held_.add(std::move(*received), format, epoch_of(*received));
+  if (!std::exchange(is_acquire_event_raised_, true)) {
+    signal_eventfd(acquire_event_.get());  // there may be more
+  }
   return true;
 }
 
@@ -232,7 +277,8 @@ void Receiver::follow_status() {
 }
 
 /// Null if two formats have begun since the last look, for the first one's frames.
-std::shared_ptr<const StreamFormat> Receiver::format_of(const ReceivedFrame& frame) {
+const std::shared_ptr<const StreamFormat>& Receiver::format_of(const ReceivedFrame& frame) {
+  static const std::shared_ptr<const StreamFormat> unknown;
   follow_status();
   const auto is_of_frame = [&](const KnownFormat& one) {
     return one.session == frame.session_number() && one.epoch == frame.header().epoch;
@@ -241,7 +287,7 @@ std::shared_ptr<const StreamFormat> Receiver::format_of(const ReceivedFrame& fra
     return formats_.back().format;
   }
   const auto known = std::ranges::find_if(formats_, is_of_frame);
-  return known != formats_.end() ? known->format : nullptr;
+  return known != formats_.end() ? known->format : unknown;
 }
 
 /// Each sender counts its epochs from 1, and a session ends with its sender.
@@ -274,7 +320,7 @@ void Receiver::refuse_to_wait_for_itself() const {
   if (status_.ring_slots == 0 || status_.format_session != status_.session_number) {
     return;
   }
-  const std::uint32_t held = held_->count(status_.session_number);
+  const std::uint32_t held = held_.count(status_.session_number);
   if (held >= status_.ring_slots) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_receiver_acquire(): this program holds all " + std::to_string(held) +
                                          " frames that it may hold; unref some, or raise the sender's option slots");
@@ -283,8 +329,8 @@ void Receiver::refuse_to_wait_for_itself() const {
 
 /// Before the sender is told that the session is over: until then nobody writes to its frames.
 void Receiver::keep_frames() noexcept {
-  const std::scoped_lock lock(handover_mutex_);
-  held_->keep_all();
+  const std::scoped_lock lock(acquire_mutex_);
+  held_.keep_all();
 }
 
 void Receiver::wake() noexcept {
@@ -313,7 +359,7 @@ fw_receiver_counts Receiver::counts() const {
   counts.frames_skipped = all.frames_skipped;
   counts.sessions = all.sessions;
   counts.messages_dropped = all.messages_dropped;
-  counts.frames_held = held_->count();
+  counts.frames_held = held_.count();
   counts.slots = subscriber_->status().ring_slots;
   return counts;
 }

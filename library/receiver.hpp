@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "library/handles.hpp"
 #include "library/include/framewire/framewire.h"
 #include "library/program_log.hpp"
 #include "library/settings.hpp"
@@ -19,54 +20,69 @@
 
 namespace framewire {
 
-class Frame;
+/// A frame that the program has, behind one handle after another: to make an object for each would take longer than all
+/// else. Any thread. HeldFrames owns it.
+class Frame {
+ public:
+  /// Takes a place in the table of handles. Throws Failure (FW_ERROR_MEMORY).
+  Frame();
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
 
-/// The frames of one receiver that the program has. It lives as long as the receiver or one of them. Any thread.
+  [[nodiscard]] bool is_free() const noexcept { return place_.is_free(); }
+  /// Its handle. It is free. `format`: of its epoch, or null if that is not known. The frame says its layout and
+  /// colours itself. `epoch`: as the receiver counts them, over all sessions.
+  [[nodiscard]] fw_frame* open(ReceivedFrame&& frame, const std::shared_ptr<const StreamFormat>& format,
+                               std::uint32_t epoch) noexcept;
+  /// The receiver has ended. The object deletes itself once the program does not have the frame.
+  void outlive_receiver() noexcept;
+  void ended(handles::Place& place) noexcept;
+  /// The object, if the program has the frame.
+  [[nodiscard]] InUse<Frame> use() noexcept { return object_at<Frame>(place_); }
+
+  void fill(fw_view& view) const noexcept;
+  [[nodiscard]] StreamFormat format() const noexcept;
+  [[nodiscard]] bool is_whole() const noexcept;
+  /// Of the newest one here.
+  [[nodiscard]] std::uint64_t session_number() const noexcept { return session_number_; }
+  /// See HeldFrames::keep_all(). Throws Error (no memory).
+  void keep();
+
+ private:
+  [[nodiscard]] bool is_shared() const noexcept;
+
+  handles::Place& place_;
+  std::optional<ReceivedFrame> frame_;
+  std::shared_ptr<const StreamFormat> format_;
+  std::uint32_t epoch_ = 0;
+  std::uint64_t session_number_ = 0;  // of HeldFrames' callers
+  std::atomic<bool> is_kept_ = false;
+};
+
+/// The frames of one receiver that the program has. They may outlive it. One thread at a time; frames end on any.
 class HeldFrames {
  public:
-  void add(Frame& frame);
-  void remove(Frame& frame) noexcept;
+  HeldFrames() = default;
+  ~HeldFrames();
+  HeldFrames(const HeldFrames&) = delete;
+  HeldFrames& operator=(const HeldFrames&) = delete;
+
+  /// As Frame::open(). Throws Failure (FW_ERROR_MEMORY).
+  [[nodiscard]] fw_frame* add(ReceivedFrame&& frame, const std::shared_ptr<const StreamFormat>& format,
+                              std::uint32_t epoch);
   /// So many frames of this session.
-  [[nodiscard]] std::uint32_t count(std::uint64_t session_number) const;
+  [[nodiscard]] std::uint32_t count(std::uint64_t session_number) const noexcept;
+  /// So many frames. Any thread.
   [[nodiscard]] std::uint32_t count() const;
   /// The session ends: frames that lie in the sender's memory become copies at the same address. A frame that there is
   /// no memory for stays where it is, and Frame::is_whole() says so.
   void keep_all() noexcept;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<Frame*> frames_;  // each knows its place, Frame::held_index_
-};
-
-/// A frame that the program has. Any thread.
-class Frame {
- public:
-  /// `format`: of its epoch, or null if that is not known. The frame says its layout and colours itself. `epoch`: as
-  /// the receiver counts them, over all sessions.
-  Frame(ReceivedFrame frame, std::shared_ptr<const StreamFormat> format, std::uint32_t epoch,
-        std::shared_ptr<HeldFrames> held);
-  ~Frame();
-  Frame(const Frame&) = delete;
-  Frame& operator=(const Frame&) = delete;
-
-  [[nodiscard]] fw_view view() const noexcept;
-  [[nodiscard]] StreamFormat format() const noexcept;
-  [[nodiscard]] bool is_whole() const noexcept;
-  [[nodiscard]] std::uint64_t session_number() const noexcept { return frame_.session_number(); }
-  /// See HeldFrames::keep_all(). Throws Error (no memory).
-  void keep();
-
- private:
-  friend class HeldFrames;
-
-  [[nodiscard]] bool is_shared() const noexcept;
-
-  const ReceivedFrame frame_;
-  const std::shared_ptr<const StreamFormat> format_;
-  const std::uint32_t epoch_;
-  const std::shared_ptr<HeldFrames> held_;
-  std::size_t held_index_ = 0;  // guarded by the mutex of held_
-  std::atomic<bool> is_kept_ = false;
+  mutable std::mutex mutex_;  // of who makes frames_ longer, and of count()
+  std::vector<std::unique_ptr<Frame>> frames_;
+  std::size_t newest_ = 0;  // frames_[newest_] came last: if it is free, the caches have it
 };
 
 /// Owned by its handle. Any thread; one at a time in acquire(), and in next_event().
@@ -77,7 +93,9 @@ class Receiver {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  fw_result acquire(std::int64_t timeout_ns, std::shared_ptr<Frame>& frame);
+  void ended(handles::Place& place) noexcept;
+
+  fw_result acquire(std::int64_t timeout_ns, fw_frame*& frame);
   void wake() noexcept;
   [[nodiscard]] std::uint16_t port() const noexcept { return subscriber_->port(); }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
@@ -93,8 +111,9 @@ class Receiver {
   fw_result send_event(const fw_event& event);
 
  private:
-  bool take_frame(std::shared_ptr<Frame>& frame);
-  [[nodiscard]] std::shared_ptr<const StreamFormat> format_of(const ReceivedFrame& frame);
+  fw_result wait_for_frame(std::int64_t timeout_ns, fw_frame*& frame, std::unique_lock<std::mutex>& lock);
+  bool take_frame(fw_frame*& frame);
+  [[nodiscard]] const std::shared_ptr<const StreamFormat>& format_of(const ReceivedFrame& frame);
   [[nodiscard]] std::uint32_t epoch_of(const ReceivedFrame& frame) noexcept;
   void follow_status();
   [[nodiscard]] std::optional<fw_result> outcome_without_frame();
@@ -114,15 +133,14 @@ class Receiver {
   const std::string viewer_id_;
   FileDescriptor acquire_event_ = make_eventfd();  // raised while there may be a frame that nobody has asked for
   FileDescriptor event_event_ = make_eventfd();    // raised while there may be events
-  std::unique_ptr<Subscriber> subscriber_;
-  FileDescriptor descriptor_;
-  std::shared_ptr<HeldFrames> held_ = std::make_shared<HeldFrames>();
   WakeRequests wakes_;
   std::atomic<bool> is_destroyed_ = false;
 
-  std::mutex handover_mutex_;  // held from where the subscriber gives a frame to where it is among those held
-
-  std::mutex acquire_mutex_;  // guards what follows
+  /// Held by acquire() except while it sleeps: so a frame that the subscriber gives is among those held before
+  /// keep_frames() looks at them. Guards what follows.
+  std::mutex acquire_mutex_;
+  bool is_acquiring_ = false;
+  HeldFrames held_;
   bool is_acquire_event_raised_ = true;
   std::uint64_t status_version_ = 0;
   SubscriberStatus status_;
@@ -135,6 +153,9 @@ class Receiver {
   std::string text_;        // of the newest event
   std::int32_t told_state_ = FW_STATE_WAITING;
   std::uint64_t told_session_ = 0;
+
+  std::unique_ptr<Subscriber> subscriber_;  // its thread uses what is above
+  FileDescriptor descriptor_;
 };
 
 }  // namespace framewire

@@ -50,6 +50,12 @@ void Waker::run() noexcept {
 Sender::Sender(EndpointOptions endpoint, std::shared_ptr<ProgramLog> log)
     : endpoint_(std::move(endpoint)), log_(std::move(log)) {}
 
+void Sender::ended(handles::Place& place) noexcept {
+  delete this;
+  place.vacate();
+  handles::the_table().give_back(place);
+}
+
 std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_stream*& handle) {
   const std::scoped_lock lock(mutex_);
   if (is_drained_) {
@@ -70,7 +76,7 @@ std::shared_ptr<SourceStream> Sender::add_stream(StreamOptions options, fw_strea
   options.number = static_cast<std::uint32_t>(streams_.size());
   const auto stream = std::make_shared<SourceStream>(std::move(options));
   streams_.reserve(streams_.size() + 1);
-  handle = make_handle(stream);
+  handle = SourceStream::open(stream);
   streams_.push_back({stream, handle});
   return stream;
 }

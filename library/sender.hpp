@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "library/handles.hpp"
 #include "library/include/framewire/framewire.h"
 #include "library/program_log.hpp"
 #include "library/waking.hpp"
@@ -26,75 +25,56 @@
 
 namespace framewire {
 
-class SourceStream;
-
-/// How many slots of each epoch the program has. Any thread.
-class HeldSlots {
- public:
-  void add(std::uint32_t epoch) {
-    const std::scoped_lock lock(mutex_);
-    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
-    if (known != counts_.end()) {
-      ++known->slots;
-    } else {
-      counts_.push_back({.epoch = epoch, .slots = 1});
-    }
-  }
-  void remove(std::uint32_t epoch) noexcept {
-    const std::scoped_lock lock(mutex_);
-    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
-    --known->slots;
-    if (known->slots == 0 && known != counts_.end() - 1) {
-      counts_.erase(known);
-    }
-  }
-  [[nodiscard]] std::uint32_t count(std::uint32_t epoch) const {
-    const std::scoped_lock lock(mutex_);
-    const auto known = std::ranges::find(counts_, epoch, &Count::epoch);
-    return known != counts_.end() ? known->slots : 0;
-  }
-
- private:
-  struct Count {
-    std::uint32_t epoch = 0;
-    std::uint32_t slots = 0;
-  };
-  mutable std::mutex mutex_;
-  std::vector<Count> counts_;  // the last one stays also without slots: most programs have one epoch
-};
-
-/// A slot that the program has. Any thread.
+/// A slot that the program has, behind one handle after another: to make an object for each claim would take longer
+/// than all else that the claim does. Any thread. Its stream owns it, and outlives what the program has.
 class Slot {
  public:
-  Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed);
+  /// Takes a place in the table of handles. Throws Failure (FW_ERROR_MEMORY).
+  explicit Slot(SourceStream& stream);
   ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  [[nodiscard]] fw_view view() const;
-  fw_result publish(const fw_frame_info& info);
+  /// The handle of a slot that was claimed. Null, and `claimed` stays the caller's, while the program has another one
+  /// behind this object.
+  [[nodiscard]] fw_slot* open(ClaimedSlot& claimed) noexcept;
+  /// Whether the program has a slot of this epoch here.
+  [[nodiscard]] bool is_held(std::uint32_t epoch) const noexcept {
+    return epoch_.load(std::memory_order_relaxed) == epoch && !place_.is_free();
+  }
+  /// The stream's handle has ended. The object deletes itself, with `stream`, once the program has no slot here.
+  void outlive_handle_of(const std::shared_ptr<SourceStream>& stream) noexcept;
+  void ended(handles::Place& place) noexcept;
+
+  /// Throws Failure (FW_ERROR_STATE) if the frame was dropped.
+  void fill(fw_view& view) const;
+  /// `use`: has the mark handles::is_taken, and keeps it if the slot can not be published once more.
+  fw_result publish(InUse<Slot>& use, const fw_frame_info& info);
 
  private:
-  enum class State : std::uint8_t { claimed, publishing, published, dropped };
+  enum class State : std::uint8_t { claimed, published, dropped };
 
-  const std::shared_ptr<SourceStream> stream_;  // outlives what is of it
-  std::optional<ClaimedSlot> claimed_;          // until it is published
-  std::optional<KeptSlot> kept_;                // from then on
-  const std::span<const std::byte> bytes_;      // the same in both
-  const StreamFormat& format_;
-  const std::uint32_t epoch_;
-  const std::int64_t begun_ns_;
+  handles::Place& place_;
+  SourceStream& stream_;
+  std::shared_ptr<SourceStream> kept_stream_;  // of one whose stream's handle has ended
+  std::optional<ClaimedSlot> claimed_;
+  std::atomic<std::uint32_t> epoch_ = 0;
   std::atomic<State> state_ = State::claimed;
-  fw_frame_info info_{};  // once it is published
+  fw_view view_{};  // of a claimed slot with this number, of this epoch: made once
+  FrameInfo info_;  // once it is published
 };
 
 /// A stream with what the program asks of it. Any thread. Slots keep it alive, also without its sender.
-class SourceStream : public std::enable_shared_from_this<SourceStream> {
+class SourceStream {
  public:
   explicit SourceStream(StreamOptions options);
 
+  /// Makes its handle, which keeps `stream` alive. Throws Failure (FW_ERROR_MEMORY).
+  static fw_stream* open(const std::shared_ptr<SourceStream>& stream);
+  void ended(handles::Place& place) noexcept;
+
   std::uint32_t begin(const StreamFormat& format, std::uint32_t kept_slots);
-  fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot);
+  fw_result claim(std::int64_t timeout_ns, std::uint32_t flags, fw_slot*& slot);
   /// May be called by a signal handler: a Waker passes it on to a claim that waits.
   void wake() noexcept;
   [[nodiscard]] int wake_descriptor() const noexcept { return wake_event_.get(); }
@@ -116,9 +96,10 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   [[nodiscard]] Stream& stream() noexcept { return stream_; }
 
  private:
-  friend class Slot;
-
   [[nodiscard]] std::shared_ptr<SenderService> the_service() const;
+  [[nodiscard]] fw_slot* open_slot(ClaimedSlot& claimed);
+  [[nodiscard]] fw_slot* open_further_slot(ClaimedSlot& claimed);
+  [[nodiscard]] std::uint32_t held_slots(std::uint32_t epoch) const;
   void refuse_to_wait_for_itself();
   void refuse_to_wait_for_start() const;
   void throw_if_refused() const;
@@ -131,7 +112,12 @@ class SourceStream : public std::enable_shared_from_this<SourceStream> {
   std::mutex begin_mutex_;  // of who begins an epoch
   std::atomic<bool> is_finished_ = false;
   std::atomic<bool> is_destroyed_ = false;
-  HeldSlots held_;
+  std::shared_ptr<SourceStream> own_;  // of its handle
+  /// By the number of the slot in its pool; made at its first claim, and used by all epochs.
+  std::vector<std::atomic<Slot*>> slots_;
+  mutable std::mutex further_slots_mutex_;
+  /// For a number that the program has of two epochs at a time.
+  std::vector<std::unique_ptr<Slot>> further_slots_;
   WakeRequests wakes_;
   FileDescriptor wake_event_ = make_eventfd();  // counts wakes that were not passed on
   std::atomic<bool> is_refused_ = false;
@@ -173,6 +159,7 @@ class Sender {
   ~Sender() { end(); }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
+  void ended(handles::Place& place) noexcept;
 
   std::shared_ptr<SourceStream> add_stream(StreamOptions options, fw_stream*& handle);
   void start();

@@ -21,77 +21,161 @@ constexpr const char* destroyed = "the sender of this stream was destroyed";
 
 // ---- Slots ----
 
-Slot::Slot(std::shared_ptr<SourceStream> stream, ClaimedSlot claimed)
-    : stream_(std::move(stream)),
-      claimed_(std::move(claimed)),
-      bytes_(claimed_->bytes()),
-      format_(claimed_->format()),
-      epoch_(claimed_->pool_epoch()),
-      begun_ns_(claimed_->begun_ns()) {
-  stream_->held_.add(epoch_);
-}
+Slot::Slot(SourceStream& stream) : place_(handles::the_table().take(this)), stream_(stream) {}
 
 Slot::~Slot() {
-  claimed_.reset();
-  kept_.reset();
-  stream_->held_.remove(epoch_);
+  handles::the_table().give_back(place_);
 }
 
-fw_view Slot::view() const {
+fw_slot* Slot::open(ClaimedSlot& claimed) noexcept {
+  if (!place_.reserve()) {
+    return nullptr;
+  }
+  claimed_.emplace(std::move(claimed));
+  state_.store(State::claimed, std::memory_order_relaxed);
+  // Its number is always the same here, but for the objects of further_slots_.
+  void* const bytes = claimed_->bytes().data();
+  if (const std::uint32_t epoch = claimed_->pool_epoch(); view_.epoch != epoch || view_.data != bytes) {
+    fill_view(view_, claimed_->format().layout, bytes, false);
+    view_.epoch = epoch;
+    epoch_.store(epoch, std::memory_order_relaxed);
+  }
+  view_.begun_ns = claimed_->begun_ns();
+  return static_cast<fw_slot*>(place_.occupy(HandleKind::slot));
+}
+
+void Slot::outlive_handle_of(const std::shared_ptr<SourceStream>& stream) noexcept {
+  kept_stream_ = stream;
+  if (!place_.make_orphan()) {
+    delete this;
+  }
+}
+
+/// Its memory goes back before the place is free: from then on its stream may end, or give this to another claim.
+void Slot::ended(handles::Place& place) noexcept {
+  claimed_.reset();
+  if (!place.has_orphan()) {
+    place.vacate();
+    return;
+  }
+  const std::shared_ptr<SourceStream> stream = std::move(kept_stream_);
+  place.vacate();
+  delete this;
+}
+
+void Slot::fill(fw_view& view) const {
   const State state = state_.load(std::memory_order_acquire);
   if (state == State::dropped) {
     throw Failure(FW_ERROR_STATE, "fw_slot_view(): the slot's frame was dropped; unref it and claim another one");
   }
-  fw_view view = view_of(format_.layout, bytes_.data(), state == State::published);
-  view.epoch = epoch_;
-  view.begun_ns = begun_ns_;
+  copy_view(view_, view);
   if (state == State::published) {
-    view.sequence = kept_->sequence();
-    view.completed_ns = kept_->completed_ns();
-    view.tag = info_.tag;
+    view.flags |= FW_VIEW_READ_ONLY;
+    view.sequence = claimed_->sequence();
+    view.completed_ns = claimed_->completed_ns();
+    view.tag = info_.user_tag;
     view.pts_ns = info_.pts_ns;
-    view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : begun_ns_;
+    view.begun_ns = info_.begun_ns != 0 ? info_.begun_ns : view.begun_ns;
   }
-  return view;
 }
 
 /// A frame that is dropped keeps the slot's memory until the last unref: the program may still have pointers.
-fw_result Slot::publish(const fw_frame_info& info) {
-  if (auto expected = State::claimed; !state_.compare_exchange_strong(expected, State::publishing)) {
+fw_result Slot::publish(InUse<Slot>& use, const fw_frame_info& info) {
+  if (!use.has_marked()) {
     throw Failure(FW_ERROR_STATE, "fw_slot_publish(): the slot was published before; claim another one");
   }
-  State outcome = State::claimed;
-  const auto leave = [&](void*) { state_.store(outcome, std::memory_order_release); };
-  const std::unique_ptr<Slot, decltype(leave)> at_end(this, leave);
-  if (stream_->is_finished()) {
+  if (stream_.is_finished()) {
     return FW_ENDED;
   }
   if (!is_monotonic_time(info.begun_ns)) {
     throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): begun_ns is " + std::to_string(info.begun_ns) +
                                          ", which is no time of CLOCK_MONOTONIC; 0 means when the slot was claimed");
   }
-  FrameInfo frame{.pts_ns = info.pts_ns, .user_tag = info.tag, .begun_ns = info.begun_ns};
+  info_.layout.reset();
   if (info.size_bytes != 0) {
-    const FrameLayout& layout = format_.layout;
+    const FrameLayout& layout = claimed_->format().layout;
     if (layout.format != PixelFormat::bytes || info.size_bytes > layout.size_bytes) {
       throw Failure(FW_ERROR_ARGUMENT, "fw_slot_publish(): size_bytes is " + std::to_string(info.size_bytes) +
                                            "; it is for FW_PIXEL_BYTES alone, and at most the slot's " +
                                            std::to_string(layout.size_bytes));
     }
-    frame.layout = bytes_layout(info.size_bytes);
+    info_.layout = bytes_layout(info.size_bytes);
   }
-  info_ = info;
-  kept_ = stream_->stream().publish_and_keep(std::move(*claimed_), frame);
-  outcome = kept_ ? State::published : State::dropped;
-  return kept_ ? FW_OK : FW_CHANGED;
+  info_.pts_ns = info.pts_ns;
+  info_.user_tag = info.tag;
+  info_.begun_ns = info.begun_ns;
+  const bool is_offered = stream_.stream().publish_in_place(*claimed_, info_);
+  state_.store(is_offered ? State::published : State::dropped, std::memory_order_release);
+  use.keep_mark();
+  return is_offered ? FW_OK : FW_CHANGED;
 }
 
 // ---- Streams ----
 
 SourceStream::SourceStream(StreamOptions options)
-    : stream_(std::move(options)), descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
+    : stream_(std::move(options)),
+      slots_(pool_slots_for(stream_.options().max_viewers, stream_.options().slots_per_viewer) + max_extra_slots),
+      descriptor_(any_of({stream_.descriptor(), end_event_.get(), event_event_.get()})) {
   stream_.inbox().set_closing_reason("this source takes no input: its program does not ask for any");
   stream_.inbox().set_message_refusal("this source takes no messages: its program does not ask for any");
+}
+
+fw_stream* SourceStream::open(const std::shared_ptr<SourceStream>& stream) {
+  fw_stream* const handle = make_handle(stream.get());
+  stream->own_ = stream;
+  return handle;
+}
+
+/// Nobody claims any more. Slots that the program still has keep the stream.
+void SourceStream::ended(handles::Place& place) noexcept {
+  const std::shared_ptr<SourceStream> own = std::move(own_);
+  place.vacate();
+  handles::the_table().give_back(place);
+  for (std::atomic<Slot*>& slot : slots_) {
+    if (Slot* const made = slot.exchange(nullptr)) {
+      made->outlive_handle_of(own);
+    }
+  }
+  const std::scoped_lock lock(further_slots_mutex_);
+  for (std::unique_ptr<Slot>& slot : further_slots_) {
+    slot.release()->outlive_handle_of(own);
+  }
+  further_slots_.clear();
+}
+
+/// Two threads may have slots of one number, of two epochs: then one of them makes the object, and one gets it.
+fw_slot* SourceStream::open_slot(ClaimedSlot& claimed) {
+  std::atomic<Slot*>& place = slots_.at(claimed.index());
+  Slot* slot = place.load(std::memory_order_acquire);
+  if (slot == nullptr) {
+    auto made = std::make_unique<Slot>(*this);
+    if (place.compare_exchange_strong(slot, made.get())) {
+      slot = made.release();
+    }
+  }
+  fw_slot* const handle = slot->open(claimed);
+  return handle != nullptr ? handle : open_further_slot(claimed);
+}
+
+fw_slot* SourceStream::open_further_slot(ClaimedSlot& claimed) {
+  const std::scoped_lock lock(further_slots_mutex_);
+  for (const auto& slot : further_slots_) {
+    if (fw_slot* const handle = slot->open(claimed)) {
+      return handle;
+    }
+  }
+  further_slots_.push_back(std::make_unique<Slot>(*this));
+  return further_slots_.back()->open(claimed);
+}
+
+std::uint32_t SourceStream::held_slots(std::uint32_t epoch) const {
+  const auto count = std::ranges::count_if(slots_, [&](const std::atomic<Slot*>& place) {
+    const Slot* const slot = place.load(std::memory_order_acquire);
+    return slot != nullptr && slot->is_held(epoch);
+  });
+  const std::scoped_lock lock(further_slots_mutex_);
+  const auto further = std::ranges::count_if(further_slots_, [&](const auto& slot) { return slot->is_held(epoch); });
+  return static_cast<std::uint32_t>(count + further);
 }
 
 std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept_slots) {
@@ -118,12 +202,11 @@ std::uint32_t SourceStream::begin(const StreamFormat& format, std::uint32_t kept
 }
 
 void SourceStream::refuse_to_wait_for_itself() {
-  const auto epoch = stream_.epoch_after(0);
-  if (!epoch) {
+  const Stream::PoolUse pool = stream_.pool_use();
+  if (pool.epoch == 0) {
     throw Failure(FW_ERROR_STATE, "fw_stream_claim(): the stream has no format yet; call fw_stream_begin() first");
   }
-  const std::uint32_t held = held_.count(epoch->number);
-  if (held >= epoch->pool->slot_count()) {
+  if (const std::uint32_t held = pool.free == 0 ? held_slots(pool.epoch) : 0; held >= pool.slots) {
     throw Failure(FW_ERROR_ALL_HELD, "fw_stream_claim(): this program holds all " + std::to_string(held) +
                                          " slots of the stream, claimed or kept; unref some");
   }
@@ -180,7 +263,7 @@ void SourceStream::refuse() noexcept {
   signal_eventfd(end_event_.get());
 }
 
-fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std::shared_ptr<Slot>& slot) {
+fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, fw_slot*& slot) {
   if ((flags & ~static_cast<std::uint32_t>(FW_CLAIM_UNWATCHED)) != 0) {
     throw Failure(FW_ERROR_ARGUMENT,
                   "fw_stream_claim(): flags is " + std::to_string(flags) + "; it takes 0 or FW_CLAIM_UNWATCHED");
@@ -194,7 +277,7 @@ fw_result SourceStream::claim(std::int64_t timeout_ns, std::uint32_t flags, std:
         const std::scoped_lock lock(arm_mutex_);
         stream_.disarm();
       }
-      slot = std::make_shared<Slot>(shared_from_this(), std::move(*claimed));
+      slot = open_slot(*claimed);
       return FW_OK;
     }
     if (timeout_ns == 0) {

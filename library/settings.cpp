@@ -72,7 +72,7 @@ WaitMode wait_mode_of(const Settings& settings) {
 
 }  // namespace
 
-Settings::Settings(const fw_settings* settings, std::string_view function, std::vector<std::string_view> known) {
+Settings::Settings(const fw_settings* settings, const char* function, std::vector<std::string_view> known) {
   if (settings == nullptr) {
     return;
   }

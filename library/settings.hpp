@@ -18,7 +18,7 @@ namespace framewire {
 class Settings {
  public:
   /// `settings` may be null. Throws Failure (FW_ERROR_ARGUMENT).
-  Settings(const fw_settings* settings, std::string_view function, std::vector<std::string_view> known);
+  Settings(const fw_settings* settings, const char* function, std::vector<std::string_view> known);
 
   [[nodiscard]] bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
   /// Empty if it was not given.

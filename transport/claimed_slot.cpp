@@ -4,14 +4,12 @@
 
 namespace framewire {
 
-ClaimedSlot::~ClaimedSlot() {
-  if (stream_ != nullptr) {
+void ClaimedSlot::give_back() noexcept {
+  if (is_kept_) {
+    stream_->return_kept(*this);
+  } else {
     stream_->return_claimed(*this);
   }
-}
-
-std::span<std::byte> ClaimedSlot::bytes() const noexcept {
-  return pool_->slot(index_);
 }
 
 std::uint64_t ClaimedSlot::next_sequence() const noexcept {
@@ -19,14 +17,8 @@ std::uint64_t ClaimedSlot::next_sequence() const noexcept {
   return stream_->next_sequence_;
 }
 
-KeptSlot::~KeptSlot() {
-  if (stream_ != nullptr) {
-    stream_->return_kept(pool_slot());
-  }
-}
-
-std::span<const std::byte> KeptSlot::bytes() const noexcept {
-  return pool_->slot(index_);
+void KeptSlot::give_back() noexcept {
+  stream_->return_kept(*this);
 }
 
 }  // namespace framewire

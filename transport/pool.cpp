@@ -23,7 +23,11 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
 
 Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory,
            const StopCheck& stop, const MemoryKind& memory)
-    : epoch_(epoch), slot_bytes_(slot_bytes), stride_bytes_(slot_stride_bytes(slot_bytes)), references_(slot_count, 0) {
+    : epoch_(epoch),
+      slot_bytes_(slot_bytes),
+      stride_bytes_(slot_stride_bytes(slot_bytes)),
+      references_(slot_count, 0),
+      kept_(slot_count) {
   const std::uint64_t total_bytes = checked_total_bytes(slot_bytes, stride_bytes_, slot_count);
   const std::string name = std::to_string(slot_count) + " frame slots";
   host_block_ = HostBlock::create(memory.is_host() ? name : "copies of " + name, total_bytes, stop);
@@ -75,11 +79,19 @@ void Pool::retire_newest() noexcept {
   }
 }
 
-void Pool::release(std::uint16_t index) noexcept {
-  assert(index < references_.size() && references_[index] > 0);
-  if (--references_[index] == 0) {
-    free_.push_back(index);
+bool Pool::end_kept_by_others(std::uint16_t index) noexcept {
+  Kept kept = kept_[index].load(std::memory_order_acquire);
+  if (kept == Kept::shared && kept_[index].compare_exchange_strong(kept, Kept::alone, std::memory_order_acq_rel)) {
+    return false;
   }
+  kept_[index].store(Kept::no, std::memory_order_relaxed);
+  return true;
+}
+
+void Pool::free_kept(std::uint16_t index) noexcept {
+  assert(kept_[index].load() == Kept::alone);
+  kept_[index].store(Kept::no, std::memory_order_relaxed);
+  free_.push_back(index);
 }
 
 }  // namespace framewire

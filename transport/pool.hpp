@@ -1,6 +1,8 @@
 // The sender's slots: allocated once, handed out by number, counted by reference.
 #pragma once
 
+#include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,7 +43,8 @@ struct PoolSlot {
 
 /// The slots of one epoch, equal in size, in one block of any kind of memory. Slots that the processor may not touch
 /// have a copy each in host memory, for links that need one. The memory is constant; the counts are guarded by the
-/// mutex of the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
+/// mutex of the stream that owns the pool (transport/stream.cpp): Pool itself does not lock. Only end_kept() needs no
+/// mutex: programs that keep no slot after they have published it end that reference at once, for each frame.
 class Pool {
  public:
   /// Throws Error when there is not enough memory, and AllocationStopped when `stop` returns true during the
@@ -84,16 +87,48 @@ class Pool {
   void publish_cell(std::uint16_t index, const FrameHeader& header) noexcept;
   void retire_newest() noexcept;
   void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
-  void release(std::uint16_t index) noexcept;
+  /// Whether the slot is free now.
+  bool release(std::uint16_t index) noexcept {
+    assert(index < references_.size() && references_[index] > 0);
+    if (--references_[index] > 0 ||
+        (kept_[index].load(std::memory_order_relaxed) != Kept::no && !end_kept_by_others(index))) {
+      return false;
+    }
+    free_.push_back(index);
+    return true;
+  }
+  /// A reference becomes the source's, which it ends without the mutex: at most one for each slot.
+  void keep(std::uint16_t index) noexcept {
+    assert(index < references_.size() && references_[index] > 0);
+    const bool is_shared = --references_[index] > 0;
+    kept_[index].store(is_shared ? Kept::shared : Kept::alone, std::memory_order_relaxed);
+  }
+  /// Without the mutex. True: nobody else has the slot, and free_kept() frees it, under the mutex.
+  [[nodiscard]] bool end_kept(std::uint16_t index) noexcept {
+    Kept kept = Kept::shared;
+    return !kept_[index].compare_exchange_strong(kept, Kept::left, std::memory_order_acq_rel);
+  }
+  void free_kept(std::uint16_t index) noexcept;
   [[nodiscard]] std::uint32_t free_count() const noexcept { return static_cast<std::uint32_t>(free_.size()); }
 
  private:
+  /// Who has a slot that the source keeps, or has kept.
+  enum class Kept : std::uint8_t {
+    no,
+    shared,  // the source, and others by references
+    alone,   // the source
+    left,    // others by references: the source has ended its own
+  };
+
+  bool end_kept_by_others(std::uint16_t index) noexcept;
+
   std::uint32_t epoch_;
   std::uint64_t slot_bytes_;
   std::uint64_t stride_bytes_;
   std::shared_ptr<Block> block_;
   std::shared_ptr<HostBlock> host_block_;
   std::vector<std::uint32_t> references_;
+  std::vector<std::atomic<Kept>> kept_;
   std::vector<std::uint16_t> free_;  // reserved to slot_count, so it never reallocates; the longest free first
   std::optional<FrameDirectory> directory_;
   std::optional<std::uint16_t> newest_;  // named by the frame directory, which holds a reference

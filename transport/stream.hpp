@@ -141,6 +141,8 @@ class Stream {
   bool publish(ClaimedSlot slot, const FrameInfo& info);
   /// The same; the source goes on reading the slot. Nullopt when the frame is dropped: then `slot` stays the caller's.
   std::optional<KeptSlot> publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info);
+  /// The same without another object, for who publishes millions a second: `slot` is kept then. False: it was dropped.
+  bool publish_in_place(ClaimedSlot& slot, const FrameInfo& info);
 
   /// Begins a frame that viewers get slice by slice while the source fills it. It has `slices` slices, or fewer if they
   /// would be smaller than a page. Viewers that do not take slices get it whole. Nullopt, and the slot is returned,
@@ -210,6 +212,17 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return epochs_.empty() ? 0 : epochs_.back().pool->slot_count() - epochs_.back().pool->free_count();
   }
+  /// The current epoch, and how many slots it has.
+  struct PoolUse {
+    std::uint32_t epoch = 0;  // 0: there is none yet
+    std::uint32_t slots = 0;
+    std::uint32_t free = 0;
+  };
+  [[nodiscard]] PoolUse pool_use() const {
+    const std::scoped_lock lock(mutex_);
+    const Pool* const pool = epochs_.empty() ? nullptr : epochs_.back().pool.get();
+    return pool != nullptr ? PoolUse{pool->epoch(), pool->slot_count(), pool->free_count()} : PoolUse{};
+  }
   /// Whether slots that are claimed fill what is left of the limit of frames: no more room until one comes back.
   [[nodiscard]] bool claims_fill_limit() const {
     const std::scoped_lock lock(mutex_);
@@ -274,6 +287,7 @@ class Stream {
   friend class BegunFrame;
   friend class ClaimedSlot;
   friend class KeptSlot;
+  friend class SourceSlot;
 
   struct Epoch {
     StreamFormat format;
@@ -296,7 +310,7 @@ class Stream {
   [[nodiscard]] std::int64_t ends_ns() const noexcept;
   ClaimedSlot take_slot(bool is_counted) noexcept;
   void return_claimed(const ClaimedSlot& slot) noexcept;
-  void return_kept(const PoolSlot& slot) noexcept;
+  void return_kept(const SourceSlot& slot) noexcept;
   void poll_all_released(WakeList& wakes) noexcept;
   /// What a device still does to a frame that is published.
   struct DeviceWork {

@@ -177,11 +177,15 @@ void Stream::return_claimed(const ClaimedSlot& slot) noexcept {
   unused = take_unused_epochs();
 }
 
-void Stream::return_kept(const PoolSlot& slot) noexcept {
+/// Most are still held by viewers: then nothing changes for those who wait, and the mutex is not needed.
+void Stream::return_kept(const SourceSlot& slot) noexcept {
+  if (!slot.pool_->end_kept(slot.index_)) {
+    return;
+  }
   Epochs unused;
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
-  release(slot);
+  slot.pool_->free_kept(slot.index_);
   unused = take_unused_epochs();
 }
 
@@ -201,6 +205,11 @@ std::optional<KeptSlot> Stream::publish_and_keep(ClaimedSlot&& slot, const Frame
   return publish(slot, info, true) ? std::optional(KeptSlot(std::move(slot))) : std::nullopt;
 }
 
+bool Stream::publish_in_place(ClaimedSlot& slot, const FrameInfo& info) {
+  slot.is_kept_ = publish(slot, info, true);
+  return slot.is_kept_;
+}
+
 bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
   check(slot, info);
   const DeviceWork work = begin_device_work(slot, info);
@@ -210,7 +219,7 @@ bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
 }
 
 void Stream::check(const ClaimedSlot& slot, const FrameInfo& info) const {
-  if (slot.stream_ != this) {
+  if (slot.stream_ != this || slot.is_kept_) {
     throw Error::failed("a slot was published that this stream has not given out, or for the second time");
   }
   if (info.file.is_there() && options_.max_viewers != 1) {
@@ -259,7 +268,9 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     show_to_pullers(pool_slot, frame.header);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;
-  if (!is_kept) {
+  if (is_kept) {
+    slot.pool_->keep(pool_slot.index);
+  } else {
     release(pool_slot);
     slot.stream_ = nullptr;
   }

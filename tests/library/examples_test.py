@@ -1,5 +1,5 @@
-"""The examples are built as their users build them, against an installed library, and exchange frames with each other
-and with the programs."""
+"""The examples are built as their users build them, against an installed library and against the unpacked packages, and
+exchange frames with each other and with the programs."""
 import os
 import pathlib
 import re
@@ -31,14 +31,34 @@ def run(*command, **options) -> str:
     return done.stdout
 
 
-class Examples(harness.EndToEnd):
+def install_to_prefix(folder: pathlib.Path) -> pathlib.Path:
+    run("cmake", "--install", BUILD, "--component", "local", "--prefix", folder / "prefix")
+    return folder / "prefix"
+
+
+def unpack_packages(folder: pathlib.Path) -> pathlib.Path:
+    """What libframewire0 and libframewire-dev would put under /usr."""
+    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "packages",
+        "-D", "CPACK_COMPONENTS_ALL=library;development")
+    packages = list((folder / "packages").glob("*.deb"))
+    if {package.name.split("_")[0] for package in packages} != {"libframewire0", "libframewire-dev"}:
+        raise AssertionError(f"these packages were made: {packages}")
+    for package in packages:
+        run("dpkg-deb", "-x", package, folder / "root")
+    return folder / "root" / "usr"
+
+
+class BuiltExamples(harness.EndToEnd):
+    """The programs of the examples, as `build_all` has built them."""
+
     @classmethod
-    def setUpClass(cls):
+    def build_all(cls, install, sources):
+        """`install` puts the library into a folder, and returns the prefix. `sources`: the examples, of that prefix."""
         temporary = tempfile.TemporaryDirectory(prefix="framewire-test-")
         cls.addClassCleanup(temporary.cleanup)
-        cls.prefix, cls.built = pathlib.Path(temporary.name) / "prefix", pathlib.Path(temporary.name) / "built"
-        run("cmake", "--install", BUILD, "--component", "local", "--prefix", cls.prefix)
-        run("cmake", "-S", EXAMPLES, "-B", cls.built, f"-DCMAKE_PREFIX_PATH={cls.prefix}",
+        cls.prefix = install(pathlib.Path(temporary.name))
+        cls.sources, cls.built = sources(cls.prefix), pathlib.Path(temporary.name) / "built"
+        run("cmake", "-S", cls.sources, "-B", cls.built, f"-DCMAKE_PREFIX_PATH={cls.prefix}",
             "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", cls.built)
 
@@ -68,6 +88,35 @@ class Examples(harness.EndToEnd):
         self.assertEqual(picture.at(0, 0)[:2], (0, 0))
         self.assertGreater(max(picture.at(x / 100, 0.02)[0] for x in range(80, 100)), 150)
         self.assertGreater(max(picture.at(0.02, y / 100)[1] for y in range(80, 100)), 150)
+
+    def check_that_one_loop_sends_and_receives(self):
+        output = self.file("output")
+        port = harness.free_port()
+        with output.open("w") as file:
+            program = self.example("event_loop", f"127.0.0.1:{port}", stdout=file)
+
+        def said(pattern: str):
+            harness.wait_until(lambda: re.search(pattern, output.read_text(), re.M), f"/{pattern}/ of event_loop")
+        said(r"^transport=local ")
+        said(r'^viewer 1 says \{"greeting": ?"hello"\}$')
+        said(r'^the sender says \{"answer": ?"welcome"\}$')
+        said(r"^frame \d+ has 320 x 240 pixels$")
+
+        def has_moved():
+            """It points beside the centre, and the square goes there."""
+            (picture,) = self.received(f"127.0.0.1:{port}/square", 1)
+            return picture.pixels[120 * 320 + 160] == 64 and picture.pixels.count(255) >= 39 * 39
+        harness.wait_until(has_moved, "the square to be where the receiver points", poll_interval_s=0.5)
+        self.assertNotIn("no input", output.read_text())
+        program.interrupt()
+        self.ends(program)
+        self.assertEqual(program.text, "")
+
+
+class Examples(BuiltExamples):
+    @classmethod
+    def setUpClass(cls):
+        cls.build_all(install_to_prefix, lambda prefix: EXAMPLES)
 
     def test_an_animated_picture_becomes_files(self):
         sender, address = self.serve("animated_picture")
@@ -126,27 +175,7 @@ class Examples(harness.EndToEnd):
         self.assertEqual(receiver.text, "receive_png: no PNG has pixels as yuv420p")
 
     def test_one_loop_sends_and_receives(self):
-        output = self.file("output")
-        port = harness.free_port()
-        with output.open("w") as file:
-            program = self.example("event_loop", f"127.0.0.1:{port}", stdout=file)
-
-        def said(pattern: str):
-            harness.wait_until(lambda: re.search(pattern, output.read_text(), re.M), f"/{pattern}/ of event_loop")
-        said(r"^transport=local ")
-        said(r'^viewer 1 says \{"greeting": ?"hello"\}$')
-        said(r'^the sender says \{"answer": ?"welcome"\}$')
-        said(r"^frame \d+ has 320 x 240 pixels$")
-
-        def has_moved():
-            """It points beside the centre, and the square goes there."""
-            (picture,) = self.received(f"127.0.0.1:{port}/square", 1)
-            return picture.pixels[120 * 320 + 160] == 64 and picture.pixels.count(255) >= 39 * 39
-        harness.wait_until(has_moved, "the square to be where the receiver points", poll_interval_s=0.5)
-        self.assertNotIn("no input", output.read_text())
-        program.interrupt()
-        self.ends(program)
-        self.assertEqual(program.text, "")
+        self.check_that_one_loop_sends_and_receives()
 
     def test_a_loop_that_has_nothing_to_do_sleeps(self):
         """Without a viewer no descriptor stays readable: in its first seconds it uses little processor time."""
@@ -186,30 +215,66 @@ class Examples(harness.EndToEnd):
         self.assertEqual({line.split(",")[0] for line in lines}, {"640 x 360"})
 
 
+@unittest.skipIf(shutil.which("dpkg-deb") is None or shutil.which("dpkg-shlibdeps") is None,
+                 "packages need dpkg-deb and dpkg-shlibdeps, of dpkg-dev")
+class PackagedExamples(BuiltExamples):
+    """The same of the Debian packages: their copy of the examples, built with their header, their files for CMake and
+    pkg-config, and their library."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.build_all(unpack_packages, lambda prefix: prefix / "share/doc/libframewire-dev/examples/c")
+
+    def test_all_are_there(self):
+        self.assertEqual({path.stem for path in self.sources.iterdir() if path.suffix in {".c", ".cpp"}}, PROGRAMS)
+        for name in PROGRAMS:
+            libraries = run("ldd", self.built / name)
+            self.assertIn(f"libframewire.so.0 => {self.prefix}/lib/", libraries)
+
+    def test_they_exchange_frames(self):
+        sender, address = self.serve("animated_picture")
+        for picture in self.received(f"{address}/rings"):
+            self.check_rings(picture)
+        self.stop(sender)
+        sender, address = self.serve("opengl_render")
+        (picture,) = self.received(f"{address}/triangle", 1)
+        self.assertEqual((picture.width, picture.height), (1280, 720))
+        self.stop(sender)
+
+    def test_one_loop_sends_and_receives(self):
+        self.check_that_one_loop_sends_and_receives()
+
+    def test_the_line_in_each_example_builds_it(self):
+        check_compilation_lines(self, self.prefix, self.sources, self.folder)
+
+
+def check_compilation_lines(test: unittest.TestCase, prefix: pathlib.Path, sources: pathlib.Path, folder: pathlib.Path):
+    """Builds each example by pkg-config, in this folder, and runs one."""
+    (pkg_config,) = (prefix / "lib").rglob("framewire.pc")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(pkg_config.parent)}
+    files = [path for path in sources.iterdir() if path.suffix in {".c", ".cpp"}]
+    test.assertEqual({path.stem for path in files}, PROGRAMS)
+    for source in files:
+        shutil.copy(source, folder)
+        (line,) = COMPILATION.findall(source.read_text(encoding="utf-8"))
+        run("sh", "-c", line, cwd=folder, env=environment)
+        test.assertIn("[libframewire.so.0]", run("readelf", "-d", folder / source.stem))
+    bare = subprocess.run([folder / "receive_png"], capture_output=True, text=True, check=False,
+                          env={"LD_LIBRARY_PATH": str(pkg_config.parents[1])})
+    test.assertEqual(bare.returncode, 2, bare.stderr)
+    test.assertIn("Usage: receive_png HOST", bare.stderr)
+
+
 class Compilation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         temporary = tempfile.TemporaryDirectory(prefix="framewire-test-")
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        run("cmake", "--install", BUILD, "--component", "local", "--prefix", cls.folder / "prefix")
+        cls.prefix = install_to_prefix(cls.folder)
 
     def test_the_line_in_each_example_builds_it(self):
-        library = self.folder / "prefix" / "lib"
-        (pkg_config,) = library.rglob("framewire.pc")
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(pkg_config.parent)}
-        sources = [path for path in EXAMPLES.iterdir() if path.suffix in {".c", ".cpp"}]
-        self.assertEqual({path.stem for path in sources}, PROGRAMS)
-        for source in sources:
-            shutil.copy(source, self.folder)
-            (line,) = COMPILATION.findall(source.read_text(encoding="utf-8"))
-            run("sh", "-c", line, cwd=self.folder, env=environment)
-            needed = run("readelf", "-d", self.folder / source.stem)
-            self.assertIn("[libframewire.so.0]", needed)
-        bare = subprocess.run([self.folder / "receive_png"], capture_output=True, text=True, check=False,
-                              env={"LD_LIBRARY_PATH": str(library)})
-        self.assertEqual(bare.returncode, 2, bare.stderr)
-        self.assertIn("Usage: receive_png HOST", bare.stderr)
+        check_compilation_lines(self, self.prefix, EXAMPLES, self.folder)
 
     def test_a_later_version_is_refused(self):
         project = self.folder / "project"
@@ -218,7 +283,7 @@ class Compilation(unittest.TestCase):
             (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.18)\nproject(test LANGUAGES C)\n"
                                                     f"find_package(framewire {version} REQUIRED)\n")
             done = subprocess.run(["cmake", "-S", project, "-B", project / version,
-                                   f"-DCMAKE_PREFIX_PATH={self.folder / 'prefix'}"], capture_output=True, text=True,
+                                   f"-DCMAKE_PREFIX_PATH={self.prefix}"], capture_output=True, text=True,
                                   check=False)
             self.assertEqual(done.returncode == 0, good, done.stderr)
 

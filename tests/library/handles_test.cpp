@@ -1,6 +1,7 @@
 // Handles that are not what a function takes: every function, every kind of wrong handle.
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -213,6 +214,86 @@ TEST(LibraryHandles, ThreadsUseWhatOthersEnd) {
   ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
   EXPECT_EQ(counts.frames_published, 50U);
   EXPECT_EQ(counts.slots_in_use, 0U);
+}
+
+/// Slots of two formats have the same numbers in their pools.
+TEST(LibraryHandles, SlotsOfTheFormatBeforeKeepTheirHandles) {
+  SendingProgram sending(every, 2);
+  std::vector<fw_slot*> before;
+  std::vector<fw_slot*> after;
+  const auto claim_all = [&](std::vector<fw_slot*>& slots, std::uint8_t value) {
+    fw_slot* slot = nullptr;
+    while (fw_stream_claim(sending.stream, 0, FW_CLAIM_UNWATCHED, &slot) == FW_OK) {
+      SendingProgram::fill(slot, value);
+      slots.push_back(slot);
+    }
+    EXPECT_TRUE(says("holds all"));
+  };
+  claim_all(before, 1);
+  sending.begin(2, FW_PIXEL_GRAY8, 32, 32);
+  claim_all(after, 2);
+  ASSERT_EQ(before.size(), after.size());
+  EXPECT_GT(before.size(), 3U);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    fw_view old_view{};
+    fw_view new_view{};
+    ASSERT_EQ(fw_slot_view(before[i], &old_view, sizeof old_view), FW_OK) << fw_message();
+    ASSERT_EQ(fw_slot_view(after[i], &new_view, sizeof new_view), FW_OK) << fw_message();
+    EXPECT_TRUE(old_view.width == 64 && is_all(old_view, 1));
+    EXPECT_TRUE(new_view.width == 32 && is_all(new_view, 2));
+    EXPECT_EQ(fw_slot_publish(before[i], nullptr), FW_CHANGED);
+    EXPECT_EQ(fw_slot_publish(after[i], nullptr), FW_OK) << fw_message();
+    fw_slot_unref(before[i]);
+    EXPECT_EQ(fw_slot_view(before[i], &old_view, sizeof old_view), FW_ERROR_ARGUMENT);
+    fw_slot_unref(after[i]);
+  }
+  fw_stream_counts counts{};
+  ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);
+  EXPECT_EQ(counts.slots_in_use, 0U);
+}
+
+/// One thread gives slots and frames back, while others end what they are of.
+TEST(LibraryHandles, WhatIsHeldEndsWhileItsOwnerDoes) {
+  for (int round = 0; round < 30; ++round) {
+    auto sending = std::make_unique<SendingProgram>(every, 2);
+    auto receiving = std::make_unique<ReceivingProgram>(*sending);
+    std::vector<fw_frame*> frames;
+    std::vector<fw_slot*> slots(4);
+    for (int value = 1; value <= 2; ++value) {
+      ASSERT_EQ(sending->send(static_cast<std::uint8_t>(value)), FW_OK);
+      frames.push_back(receiving->acquire());
+    }
+    for (fw_slot*& slot : slots) {
+      ASSERT_EQ(fw_stream_claim(sending->stream, timeout_ns, FW_CLAIM_UNWATCHED, &slot), FW_OK) << fw_message();
+    }
+    ASSERT_EQ(fw_slot_publish(slots.front(), nullptr), FW_OK);
+    std::atomic<int> ready = 0;
+    const auto begin = [&] {
+      for (++ready; ready < 3;) {
+      }
+    };
+    std::thread giving_back([&] {
+      begin();
+      for (fw_slot* const slot : slots) {
+        fw_view view{};
+        EXPECT_EQ(fw_slot_view(slot, &view, sizeof view), FW_OK);
+        fw_slot_unref(slot);
+        EXPECT_EQ(fw_slot_view(slot, &view, sizeof view), FW_ERROR_ARGUMENT);
+      }
+      for (std::size_t i = 0; i < frames.size(); ++i) {
+        EXPECT_TRUE(is_all(view_of(frames[i]), static_cast<std::uint8_t>(i + 1)));
+        fw_frame_unref(frames[i]);
+      }
+    });
+    std::thread ending_receiver([&] {
+      begin();
+      receiving.reset();
+    });
+    begin();
+    sending.reset();
+    ending_receiver.join();
+    giving_back.join();
+  }
 }
 
 TEST(LibraryHandles, ReferencesAreCounted) {

@@ -61,6 +61,13 @@ TEST(LibraryMisuse, WrongArgumentsAreNamed) {
   fw_frame_info info{};
   EXPECT_EQ(fw_slot_publish(slot, &info), FW_ERROR_ARGUMENT);
   EXPECT_TRUE(says("struct_size"));
+  info.struct_size = sizeof info;
+  info.size_bytes = 1;
+  EXPECT_EQ(fw_slot_publish(slot, &info), FW_ERROR_ARGUMENT);
+  EXPECT_TRUE(says("FW_PIXEL_BYTES alone"));
+  EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_OK) << "the slot is still the caller's: " << fw_message();
+  EXPECT_EQ(fw_slot_publish(slot, nullptr), FW_ERROR_STATE);
+  EXPECT_TRUE(says("was published before"));
   fw_slot_unref(slot);
 }
 
