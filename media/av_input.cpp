@@ -161,8 +161,9 @@ bool AvInput::Implementation::open_again() {
   }
 }
 
-std::shared_ptr<Fence> AvInput::Implementation::start_copy(std::shared_ptr<Block> block, std::uint64_t offset_bytes) {
-  return decoder_.device()->start_copy(*frame_, format_.layout, std::move(block), offset_bytes);
+std::shared_ptr<Fence> AvInput::Implementation::start_copy(const std::shared_ptr<Block>& block,
+                                                           std::uint64_t offset_bytes) {
+  return decoder_.device()->start_copy(*frame_, format_.layout, block, offset_bytes);
 }
 
 /// Reopening always returns to the first picture, but is slow. A seek is used if it leads to exactly that picture.
@@ -201,8 +202,8 @@ void AvInput::copy_to(std::span<std::byte> slot) const noexcept {
 bool AvInput::is_on_device() const noexcept {
   return implementation_->is_on_device_;
 }
-std::shared_ptr<Fence> AvInput::start_copy(std::shared_ptr<Block> block, std::uint64_t offset_bytes) {
-  return implementation_->start_copy(std::move(block), offset_bytes);
+std::shared_ptr<Fence> AvInput::start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes) {
+  return implementation_->start_copy(block, offset_bytes);
 }
 void AvInput::set_memory(std::shared_ptr<PictureMemory> memory) {
   implementation_->decoder_.buffers().set_memory(std::move(memory));

@@ -80,7 +80,7 @@ class AvInput {
   [[nodiscard]] bool is_on_device() const noexcept;
   /// The device starts to copy the picture to `offset_bytes` of `block`, as format().layout, and keeps the block alive.
   /// The block is of AvInputOptions::slots_memory. Throws Error (failed).
-  [[nodiscard]] std::shared_ptr<Fence> start_copy(std::shared_ptr<Block> block, std::uint64_t offset_bytes);
+  [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
   /// Copies the picture into `slot`, which has at least format().layout.size_bytes.
   void copy_to(std::span<std::byte> slot) const noexcept;
 

@@ -31,7 +31,7 @@ class AvInput::Implementation {
   AvRead read() noexcept;
   bool rewind();
   bool reopen();
-  [[nodiscard]] std::shared_ptr<Fence> start_copy(std::shared_ptr<Block> block, std::uint64_t offset_bytes);
+  [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
   [[nodiscard]] std::string describe() const { return decoder_.describe() + ", " + framewire::describe(format_); }
 
   AvInputOptions options_;

@@ -78,7 +78,7 @@ CudaDecoder::CudaDecoder(BufferRef device_context, std::shared_ptr<const CudaDev
 CudaDecoder::~CudaDecoder() = default;
 
 std::shared_ptr<Fence> CudaDecoder::start_copy(const AVFrame& picture, const FrameLayout& layout,
-                                               std::shared_ptr<Block> block, std::uint64_t offset_bytes) {
+                                               const std::shared_ptr<Block>& block, std::uint64_t offset_bytes) {
   if (offset_bytes > block->size_bytes() || layout.size_bytes > block->size_bytes() - offset_bytes) {
     throw Error::failed("a decoded picture does not fit its slot");
   }
@@ -98,7 +98,7 @@ std::shared_ptr<Fence> CudaDecoder::start_copy(const AVFrame& picture, const Fra
       cuda::require(device_->functions().cuMemcpy2DAsync(&copies.at(i), stream), "cuMemcpy2DAsync");
     }
   };
-  work_.start(copy, fence, std::make_shared<const Kept>(std::move(held), std::move(block), registration_));
+  work_.start(copy, fence, std::make_shared<const Kept>(Kept{std::move(held), block, registration_}));
   under_way_.push_back(fence);
   return fence;
 }

@@ -32,7 +32,8 @@ class CudaDecoder final : public HwDecoder {
   [[nodiscard]] bool copies_to_slots() const noexcept override { return true; }
   /// Throws also if a copy that was started long ago has not ended.
   [[nodiscard]] std::shared_ptr<Fence> start_copy(const AVFrame& picture, const FrameLayout& layout,
-                                                  std::shared_ptr<Block> block, std::uint64_t offset_bytes) override;
+                                                  const std::shared_ptr<Block>& block,
+                                                  std::uint64_t offset_bytes) override;
 
  private:
   [[nodiscard]] cuda::Copy2DEnd end_in(const Block& block, std::uint64_t offset_bytes);

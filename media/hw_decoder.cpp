@@ -145,7 +145,7 @@ bool HwDecoder::fetch(const AVFrame& picture, AVFrame& host) noexcept {
 }
 
 std::shared_ptr<Fence> HwDecoder::start_copy(const AVFrame& /*picture*/, const FrameLayout& /*layout*/,
-                                             std::shared_ptr<Block> /*block*/, std::uint64_t /*offset_bytes*/) {
+                                             const std::shared_ptr<Block>& /*block*/, std::uint64_t /*offset_bytes*/) {
   throw Error::failed(std::string(name()) + " does not copy pictures by itself");
 }
 

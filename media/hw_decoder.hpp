@@ -50,7 +50,8 @@ class HwDecoder {
   /// The device starts to copy the picture, as `layout` has it, to `offset_bytes` of `block`, which is in host memory
   /// or of the memory kind that open() got. It keeps both alive until the fence is finished. Throws Error (failed).
   [[nodiscard]] virtual std::shared_ptr<Fence> start_copy(const AVFrame& picture, const FrameLayout& layout,
-                                                          std::shared_ptr<Block> block, std::uint64_t offset_bytes);
+                                                          const std::shared_ptr<Block>& block,
+                                                          std::uint64_t offset_bytes);
 
  protected:
   HwDecoder(HwAccelKind kind, BufferRef device) noexcept : kind_(kind), device_(std::move(device)) {}
