@@ -13,7 +13,11 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "frame/frame_layout.hpp"
+#include "media/hw_accel.hpp"
 #include "media/picture_memory.hpp"
+#include "memory/block.hpp"
+#include "memory/fence.hpp"
+#include "memory/host_block.hpp"
 
 namespace framewire {
 
@@ -34,6 +38,10 @@ struct AvInputOptions {
   std::string format{};
   /// The first picture is the first at or after this time. Not for live inputs.
   std::int64_t start_ns = 0;
+  /// What decodes. A device that cannot is an Error, or with `automatic` one line of the log.
+  HwAccel hw_accel{};
+  /// Where start_copy() puts pictures: the host's memory, or that of a GPU, which then also decodes. Outlives this.
+  const MemoryKind* slots_memory = &host_memory();
   /// When true, opening stops waiting for a network or a device and throws Error.
   std::function<bool()> is_cancelled{};
 };
@@ -68,6 +76,11 @@ class AvInput {
   [[nodiscard]] std::int64_t pts_ns() const noexcept;
   /// Display time of the picture: 1 / frame rate, or 40 ms if the rate is unknown.
   [[nodiscard]] std::int64_t duration_ns() const noexcept;
+  /// Whether the device that decoded the picture copies it: then call start_copy() in place of copy_to().
+  [[nodiscard]] bool is_on_device() const noexcept;
+  /// The device starts to copy the picture to `offset_bytes` of `block`, as format().layout, and keeps the block alive.
+  /// The block is of AvInputOptions::slots_memory. Throws Error (failed).
+  [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
   /// Copies the picture into `slot`, which has at least format().layout.size_bytes.
   void copy_to(std::span<std::byte> slot) const noexcept;
 
@@ -96,6 +109,8 @@ class AvInput {
   /// Decoder errors so far: unusable packets and concealed damage.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
+  /// "h264", or "h264 (cuda)" if a device decodes it. After a read().
+  [[nodiscard]] std::string decoder() const;
   /// "h264, 3840x2160 yuv420p 60 fps".
   [[nodiscard]] std::string describe() const;
 

@@ -18,6 +18,7 @@ extern "C" {
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "media/camera_modes.hpp"
+#include "media/hw_decoder.hpp"
 #include "media/picture_buffers.hpp"
 
 namespace framewire::libav {
@@ -318,9 +319,11 @@ void choose_threads(AVCodecContext& decoder, const AVStream& stream, bool is_liv
 
 }  // namespace
 
-CodecContext open_decoder(const std::string& name, const AVStream& stream, OpenedInput& input, DecoderOwner& owner) {
+CodecContext open_decoder(const std::string& name, const AVStream& stream, const OpenedInput& input,
+                          DecoderOwner& owner, const AVCodec* codec) {
   const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
-  const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
+  const bool is_on_device = codec != nullptr;
+  codec = is_on_device ? codec : avcodec_find_decoder(stream.codecpar->codec_id);
   if (codec == nullptr) {
     throw Error::failed("cannot play " + quote(name) + ": this libav has no decoder for " + codec_name +
                         "; convert it first, for instance to H.264");
@@ -332,13 +335,19 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, Opene
   decoder->opaque = &owner;
   decoder->pkt_timebase = stream.time_base;
   choose_threads(*decoder, stream, input.is_live);
-  PictureBuffers::attach(*decoder);
-  Messages messages;
-  if (const int code = avcodec_open2(decoder.get(), codec, input.unused_options.get()); code < 0) {
+  Dictionary options = input.unused_options.copy();
+  if (is_on_device) {
+    owner.hardware->attach(*decoder);
+    options.remove("threads");
+  } else {
+    PictureBuffers::attach(*decoder);
+  }
+  const Messages messages;
+  if (const int code = avcodec_open2(decoder.get(), codec, options.get()); code < 0) {
     throw Error::failed("cannot play " + quote(name) + ": its " + codec_name + " stream cannot be decoded (" +
                         messages.reason(code) + ")");
   }
-  if (const std::string unused = names_in(input.unused_options); !unused.empty()) {
+  if (const std::string unused = names_in(options); !unused.empty()) {
     const std::string format = input.context->iformat->name;
     throw Error::usage("--input-option gives " + unused + ", which the input format " + format +
                        ", its protocol and the decoder " + codec->name + " do not know; see ffmpeg -h demuxer=" +

@@ -54,7 +54,9 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt, Log&
 int find_video(const std::string& name, AVFormatContext& context);
 
 /// Opens a decoder for `stream`, with a suitable number of threads and with the options that `input` did not use. An
-/// option that the decoder does not use either is an Error (usage). `owner` outlives the decoder. Throws Error.
-CodecContext open_decoder(const std::string& name, const AVStream& stream, OpenedInput& input, DecoderOwner& owner);
+/// option that the decoder does not use either is an Error (usage). `codec` null: the one that libav takes by itself.
+/// Another one decodes on `owner.hardware`. `owner` outlives the decoder. Throws Error.
+CodecContext open_decoder(const std::string& name, const AVStream& stream, const OpenedInput& input,
+                          DecoderOwner& owner, const AVCodec* codec);
 
 }  // namespace framewire::libav

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -52,11 +53,9 @@ std::string error_text(int code) {
   return text.data();
 }
 
-Messages::Messages() noexcept {
-  current_messages = this;
-}
+Messages::Messages() noexcept : outer_(std::exchange(current_messages, this)) {}
 Messages::~Messages() {
-  current_messages = nullptr;
+  current_messages = outer_;
 }
 
 std::string Messages::reason(int code) const {
@@ -74,14 +73,30 @@ void Messages::receive(void* object, int level, const char* format, va_list argu
     return;
   }
   std::array<char, 240> text{};
-  std::vsnprintf(text.data(), text.size(), format, arguments);
-  std::string line(text.data());
-  while (!line.empty() && (line.back() == '\n' || line.back() == '.' || line.back() == ' ')) {
-    line.pop_back();
+  const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
+  const bool is_cut = length >= static_cast<int>(text.size());
+  current_messages->add(std::string(text.data()) + (is_cut ? "\n" : ""));
+}
+
+/// libav writes some lines in parts.
+void Messages::add(std::string text) {
+  const bool ends_line = text.ends_with('\n');
+  if (is_open_) {
+    text.insert(0, last_);
   }
-  if (!line.empty()) {
-    current_messages->last_ = std::move(line);
+  const bool is_first = first_.empty() || (is_open_ && first_ == last_);
+  while (!text.empty() && (text.back() == '\n' || (ends_line && (text.back() == '.' || text.back() == ' ')))) {
+    text.pop_back();
   }
+  constexpr std::size_t longest_line = 400;
+  is_open_ = !ends_line && !text.empty() && text.size() < longest_line;
+  if (text.empty()) {
+    return;
+  }
+  if (is_first) {
+    first_ = text;
+  }
+  last_ = std::move(text);
 }
 
 }  // namespace framewire::libav

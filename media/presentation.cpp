@@ -44,6 +44,14 @@ bool Presentation::take(AVFrame& decoded, const AVStream& stream) noexcept {
   return true;
 }
 
+bool Presentation::changes(const AVFrame& decoded, const AVStream& stream) noexcept {
+  const auto coded = static_cast<AVPixelFormat>(decoded.format);
+  orientation_ = orientation_of(stream, decoded).value_or(Orientation{});
+  const Size own{static_cast<std::uint32_t>(decoded.width), static_cast<std::uint32_t>(decoded.height)};
+  return !orientation_.is_upright() || choose_format(coded) != carried(coded) ||
+         (options_->size.width != 0 && options_->size != own);
+}
+
 /// The format of the result: the requested one, or the picture's own, or the nearest that can be reoriented as needed.
 /// Nothing, with fault_ set, if there is none.
 std::optional<PixelFormat> Presentation::choose_format(AVPixelFormat coded) noexcept {

@@ -23,6 +23,8 @@ class Presentation {
   /// Prepares a picture of `stream`. `decoded` must stay valid as long as this object refers to it; its pixel format
   /// may change to its plain name. If the picture is not supported, returns false and sets fault().
   bool take(AVFrame& decoded, const AVStream& stream) noexcept;
+  /// Whether take() would read the picture's bytes, to change them, or refuse it. Otherwise they need not be there.
+  [[nodiscard]] bool changes(const AVFrame& decoded, const AVStream& stream) noexcept;
 
   /// The layout of the result: packed, after rotation.
   [[nodiscard]] const FrameLayout& layout() const noexcept { return layout_; }

@@ -54,7 +54,7 @@ std::string pixel_format_choices() {
 struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> sources, names, input_options;
-  std::string input_format, start, retry;
+  std::string input_format, hw_accel, start, retry;
   std::string listen, to, size, fps, pixel_format, delivery, slots, slices, viewers, events, messages;
   bool loop = false;
   bool allows_pull = false;
@@ -106,6 +106,10 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                  "option for libav's format, protocol or decoder, as ffmpeg -KEY VALUE; repeat it for more options")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--hwaccel", raw.hw_accel,
+                 "decode on a GPU, as ffmpeg -hwaccel: cuda (NVDEC) or vaapi; auto: on the first that can, else on the "
+                 "processor (default none)")
+      ->type_name("none|auto|cuda[:GPU]|vaapi[:DEVICE]");
   app.add_option("--start", raw.start,
                  "start a recording at this time, as in 90, 1m or 1:02:03.5 (default: its beginning)")
       ->type_name("TIME");
@@ -178,12 +182,17 @@ void read_input_words(const RawOptions& raw, SourceOptions& common) {
     common.input_options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
   }
   common.input_format = raw.input_format;
+  if (!raw.hw_accel.empty()) {
+    check_hw_accel(raw.hw_accel);
+    common.hw_accel = raw.hw_accel;
+  }
   common.start_ns = raw.start.empty() ? 0 : read_start(raw.start);
   if (!raw.retry.empty()) {
     common.retry_ns = raw.retry == "0" ? 0 : parse_duration_ns(raw.retry, "--retry");
   }
   const char* option = !raw.input_options.empty()  ? "--input-option"
                        : !raw.input_format.empty() ? "--input-format"
+                       : !raw.hw_accel.empty()     ? "--hwaccel"
                        : !raw.start.empty()        ? "--start"
                        : !raw.retry.empty()        ? "--retry"
                                                    : nullptr;

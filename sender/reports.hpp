@@ -25,6 +25,7 @@ struct StreamResult {
   const Stream* stream = nullptr;
   std::uint64_t source_losses = 0;  // how often its input was lost
   std::string failure;              // why its source failed; empty: it did not
+  std::string decoder{};            // what decoded its input; empty: nothing did
 };
 
 /// The live line. With one stream: viewers, rate and frames. With several: each one's name, rate and viewers.

@@ -63,7 +63,7 @@ StreamProgress RunningStream::progress(double seconds) {
 }
 
 StreamResult RunningStream::result() const {
-  return {.stream = &stream_, .source_losses = source_->losses(), .failure = failure()};
+  return {.stream = &stream_, .source_losses = source_->losses(), .failure = failure(), .decoder = source_->decoder()};
 }
 
 }  // namespace framewire

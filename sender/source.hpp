@@ -31,6 +31,9 @@ class Source {
   /// when the input breaks; frames published before that are still sent.
   virtual void run(Stream& stream) = 0;
 
+  /// What decodes the input: "h264 (cuda)"; empty: nothing does. Not while run() runs.
+  [[nodiscard]] virtual std::string decoder() const { return {}; }
+
   /// How often the input was lost and reopening was tried. Any thread.
   [[nodiscard]] virtual std::uint64_t losses() const noexcept { return 0; }
 };
@@ -51,6 +54,7 @@ struct SourceOptions {
   // For inputs that libav opens.
   std::vector<std::pair<std::string, std::string>> input_options{};  // --input-option
   std::string input_format{};                                        // --input-format
+  std::string hw_accel = "none";                                     // --hwaccel
   std::int64_t start_ns = 0;                                         // --start
   std::int64_t retry_ns = INT64_MAX;                                 // --retry; INT64_MAX: for ever
 };

@@ -119,6 +119,10 @@ bool is_libav_source(const std::string& source) {
   return kind_of(source).takes_input_options;
 }
 
+void check_hw_accel(const std::string& value) {
+  static_cast<void>(parse_hw_accel(value));
+}
+
 std::string suggested_stream_name(const SourceOptions& options) {
   return kind_of(options.name).stream_name(options);
 }

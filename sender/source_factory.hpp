@@ -20,8 +20,12 @@ std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, cons
 /// Throws Error.
 void fit_to_machine(SourceOptions& options, std::span<const SourceOptions> all, Log& log);
 
-/// Whether libav opens the source, so that --input-option, --input-format, --start and --retry apply to it.
+/// Whether libav opens the source, so that --input-option, --input-format, --hwaccel, --start and --retry apply to
+/// it.
 bool is_libav_source(const std::string& source);
+
+/// Throws Error (usage) unless --hwaccel takes this value.
+void check_hw_accel(const std::string& value);
 
 /// Whether the source is standard input, which only one source can read.
 bool reads_standard_input(const std::string& source);

@@ -26,7 +26,7 @@ struct SourceKind {
   /// --size auto; null: has its own size. `sharing`: how many such sources the machine has to run, this one included.
   void (*fit)(SourceOptions& options, std::ptrdiff_t sharing, Log& log) = nullptr;
   bool may_have_depth = false;       // frames can have depth (has_depth() in frame/pixel_format.hpp)
-  bool takes_input_options = false;  // --input-option, --input-format, --start and --retry apply to it
+  bool takes_input_options = false;  // --input-option and what else is for libav applies to it
 };
 
 constexpr bool has_one_fallback(std::span<const SourceKind> kinds) noexcept {

@@ -80,6 +80,7 @@ Json totals_json(std::span<const StreamResult> streams, std::span<const SessionR
           {"seconds", seconds},
           {"fps", frames_per_s},
           {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
+          {"decoder", streams.empty() ? Json(nullptr) : text_or_null(streams.front().decoder)},
           {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
           {"memory", reports.empty() ? Json(nullptr) : Json(reports.front().memory)}};
 }

@@ -26,7 +26,7 @@ struct SenderOption {
 };
 
 /// A list of what is allowed, so that a new option of framewire-send about its peers is refused, too.
-constexpr std::array<SenderOption, 16> sender_options = {{{"--size", true},
+constexpr std::array<SenderOption, 17> sender_options = {{{"--size", true},
                                                           {"--fps", true},
                                                           {"--pix-fmt", true},
                                                           {"--loop", false},
@@ -39,6 +39,7 @@ constexpr std::array<SenderOption, 16> sender_options = {{{"--size", true},
                                                           {"--slices", true},
                                                           {"--memory", true},
                                                           {"--retry", true},
+                                                          {"--hwaccel", true},
                                                           {"--input-format", true},
                                                           {"--input-option", true},
                                                           {"-f", true}}};

@@ -93,6 +93,7 @@ void load_work(const Library& library, Functions& to) {
   library.load(to.cuMemsetD8Async, "cuMemsetD8Async");
   library.load(to.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
   library.load(to.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync");
+  library.load(to.cuMemcpy2DAsync, "cuMemcpy2DAsync");
   library.load(to.cuFlushGPUDirectRDMAWrites, "cuFlushGPUDirectRDMAWrites");
   library.load(to.cuStreamCreate, "cuStreamCreate");
   library.load(to.cuStreamQuery, "cuStreamQuery");

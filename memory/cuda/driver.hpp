@@ -72,6 +72,28 @@ struct AccessDescription {
   Access access = Access::read;
 };
 
+/// CUmemorytype, of the ends of a copy.
+enum class MemoryType : int { host = 1, device = 2 };
+
+/// One end of a Copy2D: rows `pitch_bytes` apart. The order of members is that of cuda.h.
+struct Copy2DEnd {
+  std::size_t first_column_bytes = 0;
+  std::size_t first_row = 0;
+  MemoryType type = MemoryType::device;
+  void* host = nullptr;
+  Address device = 0;
+  void* array = nullptr;
+  std::size_t pitch_bytes = 0;
+};
+
+/// CUDA_MEMCPY2D.
+struct Copy2D {
+  Copy2DEnd from{};
+  Copy2DEnd to{};
+  std::size_t row_bytes = 0;
+  std::size_t rows = 0;
+};
+
 /// The functions that are used, by cuda.h's names. Any thread. Most need a current context (CurrentContext).
 struct Functions {
   Result (*cuInit)(unsigned flags);
@@ -112,6 +134,7 @@ struct Functions {
   Result (*cuMemsetD8Async)(Address address, unsigned char value, std::size_t bytes, Stream stream);
   Result (*cuMemcpyDtoHAsync)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*cuMemcpyHtoDAsync)(Address to, const void* from, std::size_t bytes, Stream stream);
+  Result (*cuMemcpy2DAsync)(const Copy2D* copy, Stream stream);
   Result (*cuFlushGPUDirectRDMAWrites)(int target, int scope);
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);
   Result (*cuStreamQuery)(Stream stream);

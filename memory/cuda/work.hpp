@@ -32,6 +32,9 @@ class CudaWork {
   void start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
              std::shared_ptr<const void> keeps);
 
+  /// For a library that puts work of its own into the stream, before what start() puts there. It outlives that work.
+  [[nodiscard]] cuda::Stream stream() const noexcept { return stream_; }
+
  private:
   struct Item {
     cuda::Event event = nullptr;

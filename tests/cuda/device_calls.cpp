@@ -28,6 +28,7 @@ Result error_name(Result error, const char** text) {
                                                 {100, "CUDA_ERROR_NO_DEVICE"},
                                                 {201, "CUDA_ERROR_INVALID_CONTEXT"},
                                                 {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+                                                {304, "CUDA_ERROR_OPERATING_SYSTEM"},
                                                 {400, "CUDA_ERROR_INVALID_HANDLE"},
                                                 {801, "CUDA_ERROR_NOT_SUPPORTED"},
                                                 {999, "CUDA_ERROR_UNKNOWN"}};

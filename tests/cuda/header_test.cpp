@@ -59,6 +59,21 @@ static_assert(offsetof(AccessDescription, access) == offsetof(CUmemAccessDesc, f
 static_assert(static_cast<int>(Access::read) == CU_MEM_ACCESS_FLAGS_PROT_READ);
 static_assert(static_cast<int>(Access::read_write) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
+static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
+static_assert(offsetof(Copy2D, from.first_row) == offsetof(CUDA_MEMCPY2D, srcY));
+static_assert(offsetof(Copy2D, from.type) == offsetof(CUDA_MEMCPY2D, srcMemoryType));
+static_assert(offsetof(Copy2D, from.host) == offsetof(CUDA_MEMCPY2D, srcHost));
+static_assert(offsetof(Copy2D, from.device) == offsetof(CUDA_MEMCPY2D, srcDevice));
+static_assert(offsetof(Copy2D, from.pitch_bytes) == offsetof(CUDA_MEMCPY2D, srcPitch));
+static_assert(offsetof(Copy2D, to.type) == offsetof(CUDA_MEMCPY2D, dstMemoryType));
+static_assert(offsetof(Copy2D, to.host) == offsetof(CUDA_MEMCPY2D, dstHost));
+static_assert(offsetof(Copy2D, to.device) == offsetof(CUDA_MEMCPY2D, dstDevice));
+static_assert(offsetof(Copy2D, to.pitch_bytes) == offsetof(CUDA_MEMCPY2D, dstPitch));
+static_assert(offsetof(Copy2D, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes));
+static_assert(offsetof(Copy2D, rows) == offsetof(CUDA_MEMCPY2D, Height));
+static_assert(static_cast<int>(MemoryType::host) == CU_MEMORYTYPE_HOST);
+static_assert(static_cast<int>(MemoryType::device) == CU_MEMORYTYPE_DEVICE);
+
 TEST(CudaHeader, DeclaresWhatIsUsed) {
   SUCCEED() << "the compiler has compared them";
 }

@@ -35,7 +35,7 @@ void Machine::reset_settings() {
   driver_version = 12000;
   uuid = usual_uuid();
   free_bytes = default_free_bytes;
-  attributes = {{102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
+  attributes = {{14, 512}, {102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
   failures.clear();
   hidden.clear();
   lost = ok;
@@ -108,6 +108,17 @@ void Machine::run() {
       step();
     }
   }
+}
+
+const FunctionTable& functions() {
+  static const FunctionTable functions = [] {
+    FunctionTable all;
+    add_device_functions(all);
+    add_memory_functions(all);
+    add_work_functions(all);
+    return all;
+  }();
+  return functions;
 }
 
 // ---- What tests ask ----
@@ -204,18 +215,11 @@ std::size_t contexts_on_this_thread() {
 extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** address, int version,
                                                     std::uint64_t flags) {
   using namespace framewire::test::cuda_stand_in;
-  static const FunctionTable functions = [] {
-    FunctionTable all;
-    add_device_functions(all);
-    add_memory_functions(all);
-    add_work_functions(all);
-    return all;
-  }();
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
-  const auto found = functions.find(name);
+  const auto found = functions().find(name);
   const bool is_newer = std::string_view(name) == "cuMemGetHandleForAddressRange" && version < 11070;
   const bool is_hidden = machine.hidden == name || is_newer || flags != 0;
-  *address = is_hidden || found == functions.end() ? nullptr : found->second;
+  *address = is_hidden || found == functions().end() ? nullptr : found->second;
   return *address != nullptr ? ok : not_found;
 }

@@ -54,7 +54,7 @@ struct Allocation {
 struct Mapping {
   std::size_t bytes = 0;
   std::byte* alias = nullptr;  // the same memory, for the device
-  MemoryHandle handle = 0;
+  MemoryHandle handle = 0;     // 0: by allocate()
   bool is_readable = false;
   bool is_writable = false;
 };
@@ -105,6 +105,10 @@ class Machine {
 
   void put(Stream stream, Step step);
 
+  /// Memory by cuMemAlloc: no other process, and no OpenGL, has it. 0: there is no room.
+  Address allocate(std::size_t bytes);
+  bool free(Address address);
+
   /// The mapping with this whole range.
   Mapping* find(Address address, std::size_t bytes, std::size_t* offset);
 
@@ -143,8 +147,17 @@ inline bool is_device(const Machine& machine, DeviceNumber device) {
   return device >= 0 && device < machine.device_count;
 }
 
+/// What a copy of rows needs of either end: that the rows are in memory that it may touch, and where they are for the
+/// device. Null if not.
+std::byte* rows_of(Machine& machine, const cuda::Copy2DEnd& end, const cuda::Copy2D& copy, bool is_written);
+/// Puts the copy into the stream. Both ends are from rows_of().
+void put_rows(Machine& machine, const cuda::Copy2D& copy, std::byte* to, const std::byte* from, Stream stream);
+/// Waits until the stream has nothing to do. Without the machine's mutex.
+Result await_stream(Stream stream);
+
 /// The functions by name, as cuGetProcAddress finds them.
 using FunctionTable = std::map<std::string_view, void*>;
+const FunctionTable& functions();
 void add_device_functions(FunctionTable& functions);
 void add_memory_functions(FunctionTable& functions);
 void add_work_functions(FunctionTable& functions);

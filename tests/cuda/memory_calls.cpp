@@ -219,6 +219,33 @@ Result unregister_host(void* address) {
 
 }  // namespace
 
+Address Machine::allocate(std::size_t bytes) {
+  constexpr std::size_t page_bytes = 4096;
+  const std::size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  void* range = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* alias = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == 0 || whole > free_bytes || range == MAP_FAILED || alias == MAP_FAILED) {
+    return 0;
+  }
+  free_bytes -= whole;
+  const auto address = reinterpret_cast<Address>(range);
+  mappings[address] = {
+      .bytes = whole, .alias = static_cast<std::byte*>(alias), .is_readable = true, .is_writable = true};
+  return address;
+}
+
+bool Machine::free(Address address) {
+  const auto found = mappings.find(address);
+  if (found == mappings.end() || found->second.handle != 0) {
+    return false;
+  }
+  free_bytes += found->second.bytes;
+  ::munmap(found->second.alias, found->second.bytes);
+  ::munmap(reinterpret_cast<void*>(address), found->second.bytes);
+  mappings.erase(found);
+  return true;
+}
+
 void add_memory_functions(FunctionTable& functions) {
   functions["cuMemGetInfo"] = address_of(memory_info);
   functions["cuMemGetAllocationGranularity"] = address_of(allocation_granularity);

@@ -1,6 +1,8 @@
 // The stand-in's functions of streams, events, and copies.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tests/cuda/machine.hpp"
 
@@ -56,6 +58,25 @@ Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream st
       return invalid_value;
     }
     return put_copy(machine, stream, mapping->alias + offset, from, bytes, from);
+  });
+}
+
+/// Of memory that is not registered the driver would block, as for other copies.
+Result copy_rows(const cuda::Copy2D* copy, Stream stream) {
+  return guarded("cuMemcpy2DAsync", true, [&](Machine& machine) {
+    std::byte* const to = rows_of(machine, copy->to, *copy, true);
+    const std::byte* const from = rows_of(machine, copy->from, *copy, false);
+    if (to == nullptr || from == nullptr || !machine.streams.contains(stream)) {
+      return invalid_value;
+    }
+    for (const cuda::Copy2DEnd* end : {&copy->to, &copy->from}) {
+      if (end->type == cuda::MemoryType::host &&
+          !is_registered(machine, end->host, (copy->rows - 1) * end->pitch_bytes + copy->row_bytes)) {
+        return not_registered;
+      }
+    }
+    put_rows(machine, *copy, to, from, stream);
+    return ok;
   });
 }
 
@@ -133,10 +154,56 @@ Result end_event(Event event) {
 
 }  // namespace
 
+std::byte* rows_of(Machine& machine, const cuda::Copy2DEnd& end, const cuda::Copy2D& copy, bool is_written) {
+  if (copy.rows == 0 || copy.row_bytes == 0 || end.pitch_bytes < end.first_column_bytes + copy.row_bytes) {
+    return nullptr;
+  }
+  const std::size_t before = end.first_row * end.pitch_bytes + end.first_column_bytes;
+  if (end.type == cuda::MemoryType::host) {
+    return end.host != nullptr ? static_cast<std::byte*>(end.host) + before : nullptr;
+  }
+  std::size_t offset = 0;
+  const std::size_t bytes = (copy.rows - 1) * end.pitch_bytes + copy.row_bytes;
+  const Mapping* const mapping = machine.find(end.device + before, bytes, &offset);
+  const bool is_usable = mapping != nullptr && (is_written ? mapping->is_writable : mapping->is_readable);
+  return is_usable && end.type == cuda::MemoryType::device ? mapping->alias + offset : nullptr;
+}
+
+void put_rows(Machine& machine, const cuda::Copy2D& copy, std::byte* to, const std::byte* from, Stream stream) {
+  for (std::size_t row = 0; row < copy.rows; ++row) {
+    std::fill_n(to + row * copy.to.pitch_bytes, copy.row_bytes, poison);
+  }
+  machine.put(stream, [copy, to, from] {
+    for (std::size_t row = 0; row < copy.rows; ++row) {
+      std::memcpy(to + row * copy.to.pitch_bytes, from + row * copy.from.pitch_bytes, copy.row_bytes);
+    }
+  });
+}
+
+Result await_stream(Stream stream) {
+  constexpr int most_looks = 200'000;
+  for (int i = 0; i < most_looks; ++i) {
+    {
+      Machine& machine = Machine::get();
+      const std::scoped_lock lock(machine.mutex);
+      const auto found = machine.streams.find(stream);
+      if (found == machine.streams.end()) {
+        return invalid_handle;
+      }
+      if (found->second.empty()) {
+        return ok;
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return Result{702};  // CUDA_ERROR_LAUNCH_TIMEOUT
+}
+
 void add_work_functions(FunctionTable& functions) {
   functions["cuMemsetD8Async"] = address_of(set_bytes);
   functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
   functions["cuMemcpyHtoDAsync"] = address_of(copy_from_host);
+  functions["cuMemcpy2DAsync"] = address_of(copy_rows);
   functions["cuFlushGPUDirectRDMAWrites"] = address_of(flush_remote_writes);
   functions["cuStreamCreate"] = address_of(make_stream);
   functions["cuStreamQuery"] = address_of(query_stream);

@@ -1,6 +1,5 @@
 """--memory cuda without a GPU: the programs load a libcuda.so.1 of the tests (tests/cuda), and OpenGL's llvmpipe
 imports its memory as NVIDIA's driver does."""
-import ctypes
 import json
 import os
 import unittest
@@ -11,15 +10,6 @@ from harness import BIN, FAILED, USAGE
 STAND_IN = BIN.parent / "tests" / "cuda_stand_in"
 IMPORTING = "6d65736132322e332e36000000000000"  # llvmpipe's GL_DEVICE_UUID_EXT in Mesa 22.3.6
 CUDA = ("--memory", "cuda")
-
-
-def has_driver() -> bool:
-    """Whether programs find a libcuda.so.1 by themselves; the toolkit's own libcuda.so is only for linking."""
-    try:
-        ctypes.CDLL("libcuda.so.1")
-        return True
-    except OSError:
-        return False
 
 
 class GpuMemory(harness.EndToEnd):
@@ -136,7 +126,7 @@ class Bench(GpuMemory):
 
 
 class Failures(GpuMemory):
-    @unittest.skipIf(has_driver(), "this machine has a driver")
+    @unittest.skipIf(harness.has_cuda_driver(), "this machine has a driver")
     def test_without_a_driver(self):
         for program in (self.send("pattern", *CUDA), self.view("127.0.0.1:9", "--headless", *CUDA)):
             self.ends(program, FAILED)

@@ -4,6 +4,7 @@ Every wait has a deadline, a long one because test machines are slow. Nothing he
 the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, for sanitizers.
 """
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -78,6 +79,15 @@ def wait_until(condition, what: str, seconds: float = WATCHDOG_S, poll_interval_
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s for {what}")
         time.sleep(poll_interval_s)
+
+
+def has_cuda_driver() -> bool:
+    """Whether programs find a libcuda.so.1 by themselves; the toolkit's own libcuda.so is only for linking."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        return True
+    except OSError:
+        return False
 
 
 def require_tool(name: str) -> str:

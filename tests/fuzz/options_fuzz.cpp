@@ -83,7 +83,7 @@ std::vector<std::string> seeds() {
       words(0, {"pattern:stamped", "--size", "64x48", "--rate", "29.97", "--pix-fmt", "yuv420p", "--listen", "*:5290",
                 "--slots", "4"}),
       words(0, {"film.mkv", "--loop", "--start", "1:30", "--name", "left", "--to", "box", "--delivery", "every",
-                "--input-option", "a=b"}),
+                "--input-option", "a=b", "--hwaccel", "cuda:GPU-0123"}),
       words(0, {"gl:waves", "--size", "auto", "--frames", "10", "--duration", "10s", "--transport", "tcp,local",
                 "--encrypt"}),
       words(1, {"big:5290/left", "--headless", "--size", "64x48", "--output", "-", "--pull", "--pull-interval", "2s"}),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tests/gpu/bundle.py BUILD FOLDER
 
-Packs the programs and tests of a build that scripts/gpu-check runs, and the libraries that they need, into
-FOLDER/programs.tar.xz. They then run on a machine without a package manager. Left out are the C library, which every
+Packs the programs and tests of a build that scripts/gpu-check runs, a film for them, and the libraries that they need,
+into FOLDER/programs.tar.xz. They then run on a machine without a package manager. Left out are the C library, which every
 machine has, and OpenGL drivers.
 
 Coders and filters that no check uses would make it three times as large. Empty libraries stand in for theirs: they have
@@ -18,6 +18,7 @@ import tempfile
 PROGRAMS = ["bin/framewire", "bin/framewire-send", "bin/framewire-view", "bin/framewire-doctor", "bin/framewire-bench",
             "bin/framewire-doctor-gl", "tests/test_pixels", "tests/test_sender_gl", "tests/test_viewer",
             "tests/gpu_copy_speed", "tests/gpu_cuda_probe"]
+FILM = "film.mkv"
 # Programs find libGL and libEGL when they run, so that ldd does not name them. These are glvnd's, not a driver's.
 FOUND_LATER = ["libEGL.so.1", "libGL.so.1", "libGLX.so.0", "libOpenGL.so.0", "libGLdispatch.so.0"]
 OF_EVERY_MACHINE = re.compile(r"(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libresolv)\.so")
@@ -79,6 +80,13 @@ def write_empty(name: str, original: pathlib.Path, wanted: set[tuple[str, str]],
                        check=True)
 
 
+def make_film(file: pathlib.Path) -> None:
+    """A second of 3840x2160 at 60 fps, with references in both directions."""
+    subprocess.run(["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i",
+                    "testsrc2=size=3840x2160:rate=60:duration=1", "-c:v", "libx264", "-preset", "veryfast", "-bf", "2",
+                    "-pix_fmt", "yuv420p", str(file)], check=True)
+
+
 def main() -> int:
     if len(sys.argv) != 3:
         print(__doc__)
@@ -103,11 +111,12 @@ def main() -> int:
                 shutil.copy(path, target)
             else:
                 write_empty(name, path, wanted, target)
+        make_film(pathlib.Path(packed, FILM))
         files = [str(file) for file in pathlib.Path(packed).glob("*/*")]
         subprocess.run(["strip", "--strip-unneeded", *files], check=True)
         archive = folder / "programs.tar.xz"
-        subprocess.run(["tar", "-C", packed, "-I", "xz -6 --threads=0", "-cf", str(archive), "bin", "tests", "lib"],
-                       check=True)
+        subprocess.run(["tar", "-C", packed, "-I", "xz -6 --threads=0", "-cf", str(archive), "bin", "tests", "lib",
+                        FILM], check=True)
     print(f"{archive}: {archive.stat().st_size / 1e6:.0f} MB, {len(real)} libraries, {len(needed) - len(real)} empty")
     return 0
 

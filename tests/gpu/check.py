@@ -262,6 +262,8 @@ def window(machine: Machine) -> dict:
 UHD = ["--size", "3840x2160"]
 SMALL = ["--size", "960x540"]
 GPU = ["--memory", "cuda"]
+FILM = "film.mkv"  # tests/gpu/bundle.py makes it
+NVDEC = ["--hwaccel", "cuda"]
 SIX = [word for i in range(6) for word in ("--name", f"s{i}")]
 # The tests of the viewer that draw.
 DRAWN = ":".join(f"{suite}.*" for suite in ("LayerTest", "GoodLayer", "Quality", "ProgramTest", "Blocked*",
@@ -355,6 +357,54 @@ def bench_of_gpu(machine: Machine) -> dict:
         "messages/s": round(row["messages_per_second"]), "latency p50 (us)": row["latency_us"]["p50"]} for row in rows}
 
 
+def require_nvdec(machine: Machine) -> str:
+    """The film, if this GPU decodes it. It has no viewer here, and is decoded up to its first picture."""
+    film = machine.programs / FILM
+    if not film.exists():
+        raise NotRun(f"there is no {film}; scripts/gpu-check --prepare makes it")
+    sender = machine.start("nvdec", "bin/framewire-send", str(film), *NVDEC, "--listen", free_address())
+    time.sleep(3)
+    os.kill(sender.pid, signal.SIGTERM)
+    if end(sender, LONGEST_END_S)[0] != 0:
+        raise NotRun(machine.log("nvdec").strip()[-300:])
+    return str(film)
+
+
+def film_on_gpu(machine: Machine, name: str, memory: list[str]) -> dict:
+    """A film that the GPU decodes, copies into slots of that memory, and draws."""
+    result = stream(machine, name, [require_nvdec(machine)], [*NVDEC, "--loop", *memory], [*SMALL, *memory])
+    if "(cuda)" not in machine.log(f"{name}-sender") or result["memory"] != ("cuda" if memory else "host"):
+        raise Failed(f"frames lie in {result['memory']} memory, and the sender says {machine.log(f'{name}-sender')}")
+    return result
+
+
+def first_pictures(machine: Machine, name: str, film: str, send: list[str], view: list[str]) -> pathlib.Path:
+    address, frames = free_address(), machine.output / f"{name}.raw"
+    sender = machine.start(f"{name}-sender", "bin/framewire-send", film, "--listen", address, "--delivery", "every",
+                           "--no-pace", *send)
+    try:
+        machine.run(f"{name}-viewer", "bin/framewire-view", address, "--headless", "--retry", "10", "--frames", "12",
+                    "--delivery", "every", "--output", str(frames), *view)
+    finally:
+        os.kill(sender.pid, signal.SIGTERM)
+        end(sender, LONGEST_END_S)
+    return frames
+
+
+def nvdec_is_exact(machine: Machine) -> dict:
+    """Decoders of H.264 all give the same pictures, bit for bit."""
+    film = require_nvdec(machine)
+    files = [first_pictures(machine, "by-processor", film, ["--pix-fmt", "nv12"], []),
+             first_pictures(machine, "by-nvdec", film, NVDEC, []),
+             first_pictures(machine, "by-nvdec-in-gpu", film, [*NVDEC, *GPU], GPU)]
+    pictures = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
+    if not pictures[0] or pictures[1:] != [pictures[0]] * 2:
+        raise Failed("the pictures of NVDEC are not those of the processor")
+    return {"pictures": 12, "bytes": len(pictures[0]), "as by the processor": True}
+
+
 def streams_on_gpu(machine: Machine) -> dict:
     """Frames that come to host memory only where it is said."""
     return {
@@ -369,6 +419,9 @@ def streams_on_gpu(machine: Machine) -> dict:
             machine, "gpu-six", ["gl:waves"] * 6, [*UHD, *SIX],
             ["--layout", "grid", "--size", "1920x1080", "--quality", "fast"]),
         "GPU memory: bench, local": lambda: bench_of_gpu(machine),
+        "NVDEC: the pictures are right": lambda: nvdec_is_exact(machine),
+        "NVDEC: film 4K60": lambda: film_on_gpu(machine, "nvdec-host", []),
+        "NVDEC: film 4K60, GPU memory": lambda: film_on_gpu(machine, "nvdec-gpu", GPU),
     }
 
 

@@ -102,7 +102,7 @@ TEST(SenderReports, StatisticsOfSeveralStreamsHaveEach) {
   Stream right(named("right"));
   produce(left, 3);
   produce(right, 4);
-  const std::vector<StreamResult> streams = {{&left, 0, ""}, {&right, 1, "it broke"}};
+  const std::vector<StreamResult> streams = {{&left, 0, "", "h264 (cuda)"}, {&right, 1, "it broke"}};
   const std::vector<SessionReport> reports = {session("right", 4), session("left", 1), session("right", 2)};
   const Json json = Json::parse(sender_statistics_json(streams, reports));
   ASSERT_EQ(json["streams"].size(), 2U);
@@ -111,6 +111,9 @@ TEST(SenderReports, StatisticsOfSeveralStreamsHaveEach) {
   EXPECT_EQ(json["streams"][1]["name"], "right");
   EXPECT_EQ(json["streams"][1]["error"], "it broke");
   EXPECT_EQ(json["streams"][1]["source_losses"], 1);
+  EXPECT_EQ(json["decoder"], "h264 (cuda)");
+  EXPECT_EQ(json["streams"][0]["decoder"], "h264 (cuda)");
+  EXPECT_EQ(json["streams"][1]["decoder"], nullptr);
   EXPECT_EQ(json["streams"][1]["frames_sent"], 6);
   for (const char* field : {"frames_produced", "frames_sent", "frames_received", "source_losses"}) {
     EXPECT_EQ(json[field], json["streams"][0][field].get<int>() + json["streams"][1][field].get<int>()) << field;

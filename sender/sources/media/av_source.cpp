@@ -31,6 +31,8 @@ AvInputOptions input_options(const SourceOptions& options, std::function<bool()>
           .options = options.input_options,
           .format = options.input_format,
           .start_ns = options.start_ns,
+          .hw_accel = parse_hw_accel(options.hw_accel),
+          .slots_memory = options.memory,
           .is_cancelled = std::move(is_cancelled)};
 }
 
@@ -137,17 +139,21 @@ bool AvSource::send(Stream& stream) {
   const std::int64_t begun_ns = monotonic_ns();
   const std::optional<PlacedPicture> placed = slots_ ? input_.placed() : std::nullopt;
   std::optional<ClaimedSlot> slot = placed ? std::nullopt : stream.claim();
-  if (slot) {
+  if (!slot && !placed) {
+    return false;
+  }
+  FrameInfo frame{.begun_ns = begun_ns};
+  if (slot && input_.is_on_device()) {
+    frame.ready = input_.start_copy(slot->block(), slot->offset_in_block_bytes());
+    frame.is_on_device = !slot->block()->kind().is_host();
+  } else if (slot) {
     input_.copy_to(slot->bytes());
-  } else if (!placed) {
+  }
+  frame.pts_ns = saturating_add(round_begins_ns_, input_.pts_ns());
+  round_ends_ns_ = saturating_add(frame.pts_ns, input_.duration_ns());
+  if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(frame.pts_ns, monotonic_ns()))) {
     return false;
   }
-  const std::int64_t pts_ns = saturating_add(round_begins_ns_, input_.pts_ns());
-  round_ends_ns_ = saturating_add(pts_ns, input_.duration_ns());
-  if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
-    return false;
-  }
-  FrameInfo frame{.pts_ns = pts_ns, .begun_ns = begun_ns};
   if (placed) {
     frame.layout = placed->layout;
     slots_->publish(stream, placed->number, frame);

@@ -27,6 +27,7 @@ class AvSource final : public Source {
   [[nodiscard]] std::string describe() const override { return description_; }
   /// Throws Error when the input breaks before its end, after publishing all good frames.
   void run(Stream& stream) override;
+  [[nodiscard]] std::string decoder() const override { return input_.decoder(); }
   [[nodiscard]] std::uint64_t losses() const noexcept override { return losses_; }
 
   /// How many frames were decoded directly into slots. Valid after run().

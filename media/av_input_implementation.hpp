@@ -1,0 +1,91 @@
+// The parts of AvInput. Internal to media/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "media/av_input.hpp"
+#include "media/av_open.hpp"
+#include "media/libav.hpp"
+#include "media/presentation.hpp"
+#include "media/video_decoder.hpp"
+
+namespace framewire {
+
+class AvInput::Implementation {
+ public:
+  /// A network or a device that is silent for longer is broken.
+  static constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;
+  static constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
+
+  Implementation(AvInputOptions options, Log& log) : options_(std::move(options)), log_(&log) {
+    interrupt_.set_cancelled(std::exchange(options_.is_cancelled, {}));
+    open();
+    read_first();
+  }
+
+  AvRead read() noexcept;
+  bool rewind();
+  bool reopen();
+  [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
+  [[nodiscard]] std::string describe() const { return decoder_.describe() + ", " + framewire::describe(format_); }
+
+  AvInputOptions options_;
+  Log* log_;
+  libav::Interrupt interrupt_;  // declared before its users
+  libav::OpenedInput input_;
+  libav::VideoDecoder decoder_{options_, *log_};  // outlives its pictures
+  libav::Presentation presentation_{options_, *log_};
+  StreamFormat format_;
+  std::int64_t pts_ns_ = 0;
+  std::int64_t duration_ns_ = 0;
+  std::string fault_;
+  std::uint64_t error_count_ = 0;  // errors that the decoder's functions returned
+  std::uint64_t frame_count_ = 0;
+  bool is_on_device_ = false;  // the picture is not in host memory
+
+ private:
+  void open();
+  bool open_again();
+  void read_first();
+  void seek_to_start();
+  void seek_before_start(std::int64_t by_ns) noexcept;
+  [[nodiscard]] bool has_timestamps() const noexcept;
+  [[nodiscard]] bool is_before_start() noexcept;
+  AvRead decode_next() noexcept;
+  std::optional<AvRead> feed_decoder() noexcept;
+  std::optional<AvRead> fetch_packet(libav::Messages& messages) noexcept;
+  void take_end(int code, const libav::Messages& messages) noexcept;
+  [[nodiscard]] bool has_unread_rest() const noexcept;
+  AvRead finish() noexcept;
+  AVFrame* presentable(const AVStream& stream) noexcept;
+  bool take_picture() noexcept;
+  void set_time() noexcept;
+  void set_fault(const std::string& reason);
+  bool seek_to_first();
+
+  int stream_index_ = 0;
+  libav::Packet packet_ = libav::make_packet();
+  libav::Frame frame_ = libav::make_frame();
+  libav::Frame host_frame_ = libav::make_frame();  // of a device's picture: its copy, or its description
+  Rational frame_rate_{0, 1};
+  bool counts_time_ = false;     // times come from frame_rate_, not from timestamps
+  bool first_is_ready_ = false;  // decoded, but not yet returned by read()
+  bool is_draining_ = false;
+  bool is_over_ = false;
+  bool is_lost_ = false;  // it ended by a loss
+  std::optional<std::int64_t> first_timestamp_;
+  std::optional<std::int64_t> start_timestamp_;         // earlier pictures are dropped
+  std::optional<std::int64_t> sought_before_start_ns_;  // how far before; until the first picture after the seek
+  std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps
+  std::optional<std::int64_t> resumes_after_;           // first timestamp of a lost recording
+  std::uint64_t frames_this_round_ = 0;
+  std::int64_t last_packet_end_bytes_ = 0;
+  std::string read_problem_;  // why the last packet is damaged or missing
+};
+
+}  // namespace framewire

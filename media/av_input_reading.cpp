@@ -1,0 +1,229 @@
+// The next picture of an input: packets, their decoder, and what is said where one of them fails.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/saturating.hpp"
+#include "base/text.hpp"
+#include "media/av_format.hpp"
+#include "media/av_input_implementation.hpp"
+#include "media/frame_rate.hpp"
+
+namespace framewire {
+
+namespace {
+
+using namespace libav;
+
+constexpr int max_errors_at_the_end = 1000;  // so that draining a broken decoder ends
+
+}  // namespace
+
+AvRead AvInput::Implementation::read() noexcept {
+  if (std::exchange(first_is_ready_, false)) {
+    return AvRead::frame;
+  }
+  return decode_next();
+}
+
+AvRead AvInput::Implementation::decode_next() noexcept {
+  int errors_at_the_end = 0;
+  while (!is_over_) {
+    const int code = decoder_.receive(*frame_);
+    if (code == 0 && is_before_start()) {
+      continue;
+    }
+    if (code == 0) {
+      if (take_picture()) {
+        return AvRead::frame;
+      }
+      break;
+    }
+    if (code == AVERROR_EOF) {
+      return finish();
+    }
+    if (!decoder_.device_fault().empty()) {
+      set_fault(decoder_.device_fault());
+      break;
+    }
+    if (code != AVERROR(EAGAIN)) {
+      ++error_count_;
+      if (is_draining_ && ++errors_at_the_end > max_errors_at_the_end) {
+        return finish();
+      }
+    }
+    if (!is_draining_) {
+      if (const std::optional<AvRead> result = feed_decoder()) {
+        return *result;
+      }
+    } else if (code == AVERROR(EAGAIN)) {
+      return finish();
+    }
+  }
+  is_over_ = true;
+  return is_lost_ ? AvRead::lost : AvRead::end;
+}
+
+/// Sends the decoder its next packet, or the end of the input. Returns a result only if none is available, or if
+/// cancelled.
+std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
+  Messages messages;
+  if (const std::optional<AvRead> result = fetch_packet(messages)) {
+    return result;
+  }
+  const int code = decoder_.send(is_draining_ ? nullptr : packet_.get());
+  if (code < 0 && !is_draining_) {
+    ++error_count_;
+    if (!read_problem_.empty()) {
+      read_problem_ = "the last picture is cut off";
+    }
+  }
+  av_packet_unref(packet_.get());
+  return std::nullopt;
+}
+
+/// Reads our stream's next packet into packet_. At the end sets is_draining_; read_problem_, too, if the end is
+/// irregular.
+std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) noexcept {
+  interrupt_.set_deadline_ns(input_.is_network ? monotonic_ns() + silence_limit_ns : 0);
+  for (;;) {
+    messages.clear();
+    const int code = av_read_frame(input_.context.get(), packet_.get());
+    if (code == 0 && packet_->stream_index == stream_index_) {
+      last_packet_end_bytes_ = packet_->pos + packet_->size;
+      const bool is_cut = (packet_->flags & AV_PKT_FLAG_CORRUPT) != 0;
+      read_problem_ = !is_cut ? "" : messages.last().empty() ? "the last picture is cut off" : messages.last();
+      return std::nullopt;
+    }
+    if (code == 0) {
+      av_packet_unref(packet_.get());
+      continue;
+    }
+    if (code == AVERROR(EAGAIN)) {
+      return AvRead::none_yet;
+    }
+    if (interrupt_.is_cancelled()) {
+      return AvRead::cancelled;
+    }
+    take_end(code, messages);
+    return std::nullopt;
+  }
+}
+
+/// No more packets come: finds the reason, and whether reopening the input is worthwhile.
+void AvInput::Implementation::take_end(int code, const Messages& messages) noexcept {
+  const AVIOContext* io = input_.context->pb;
+  const int io_error = io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
+  is_draining_ = true;
+  resumes_after_ = input_.is_live || counts_time_ || !has_timestamps() ? std::nullopt : first_timestamp_;
+  is_lost_ = input_.is_network && (code != AVERROR_EOF || io_error != 0 || input_.ends_by_closing);
+  if (interrupt_.is_late()) {
+    read_problem_ = "nothing came for 30 s";
+  } else if (code != AVERROR_EOF || !messages.last().empty()) {
+    read_problem_ = messages.reason(code);
+  } else if (io_error != 0) {
+    read_problem_ = error_text(io_error);
+  } else if (has_unread_rest()) {
+    read_problem_ = "the last picture is cut off";
+  } else if (is_lost_) {
+    read_problem_ = "the connection was closed";
+  }
+}
+
+/// libav silently ignores a cut-off last picture in y4m. Other formats may have other data after the last picture.
+bool AvInput::Implementation::has_unread_rest() const noexcept {
+  const AVFormatContext& context = *input_.context;
+  return std::string_view(context.iformat->name) == "yuv4mpegpipe" && avio_size(context.pb) > last_packet_end_bytes_;
+}
+
+AvRead AvInput::Implementation::finish() noexcept {
+  is_over_ = true;
+  if (!read_problem_.empty()) {
+    set_fault(read_problem_);
+  }
+  return is_lost_ ? AvRead::lost : AvRead::end;
+}
+
+void AvInput::Implementation::set_fault(const std::string& reason) {
+  fault_ = quote(options_.name, 200) + " breaks off after " + std::to_string(frames_this_round_) +
+           (frames_this_round_ == 1 ? " frame: " : " frames: ") + reason;
+}
+
+/// The picture as Presentation takes it. A device that copies its pictures keeps one that needs no other change. Null,
+/// with fault_ set, if the device does not give it.
+AVFrame* AvInput::Implementation::presentable(const AVStream& stream) noexcept {
+  is_on_device_ = false;
+  if (frame_->hw_frames_ctx == nullptr || decoder_.device() == nullptr) {
+    return frame_.get();
+  }
+  if (decoder_.device()->copies_to_slots()) {
+    HwDecoder::describe(*frame_, *host_frame_);
+    is_on_device_ = !presentation_.changes(*host_frame_, stream);
+    if (is_on_device_) {
+      return host_frame_.get();
+    }
+  }
+  const Messages messages;
+  if (!HwDecoder::fetch(*frame_, *host_frame_)) {
+    decoder_.fail(messages.first().empty() ? "its picture cannot be read" : without_code(messages.first()));
+    set_fault(decoder_.device_fault());
+    return nullptr;
+  }
+  return host_frame_.get();
+}
+
+/// Sets format_ and the time of frame_. If the picture is not supported, returns false and sets fault_.
+bool AvInput::Implementation::take_picture() noexcept {
+  if ((frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0) {
+    ++error_count_;
+  }
+  AVStream* stream = input_.context->streams[stream_index_];
+  AVFrame* const picture = presentable(*stream);
+  if (picture == nullptr) {
+    return false;
+  }
+  if (!presentation_.take(*picture, *stream)) {
+    set_fault(presentation_.fault());
+    return false;
+  }
+  format_.layout = presentation_.layout();
+  format_.colour = presentation_.colour();
+  format_.chroma_location = presentation_.chroma_location();
+  format_.alpha_mode = presentation_.alpha_mode();
+  if (frame_count_ == 0) {
+    format_.field_order = field_order_of(*stream->codecpar, *frame_);
+  }
+  format_.frame_rate = frame_rate_;
+  AVRational aspect{1, 1};
+  if (!presentation_.is_scaled()) {
+    aspect = av_guess_sample_aspect_ratio(input_.context.get(), stream, frame_.get());
+    aspect = presentation_.is_transposed() ? AVRational{aspect.den, aspect.num} : aspect;
+  }
+  format_.sample_aspect_ratio = to_rational(aspect).value_or(Rational{1, 1});
+  set_time();
+  ++frame_count_;
+  ++frames_this_round_;
+  return true;
+}
+
+void AvInput::Implementation::set_time() noexcept {
+  if (counts_time_) {
+    pts_ns_ = frame_time_ns(frame_rate_, frames_this_round_);
+    return;
+  }
+  const std::int64_t timestamp = frame_->best_effort_timestamp;
+  if (timestamp == AV_NOPTS_VALUE) {
+    pts_ns_ = frames_this_round_ == 0 ? 0 : saturating_add(pts_ns_, duration_ns_);
+    return;
+  }
+  if (!first_timestamp_) {
+    first_timestamp_ = timestamp;
+  }
+  const std::int64_t since_first = saturating_subtract(timestamp, *first_timestamp_);
+  // Timestamps in a file may be nonsense. av_rescale_q() returns INT64_MIN for a result that does not fit.
+  pts_ns_ = std::max<std::int64_t>(
+      0, av_rescale_q(since_first, input_.context->streams[stream_index_]->time_base, nanoseconds));
+}
+
+}  // namespace framewire

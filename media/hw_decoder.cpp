@@ -1,0 +1,169 @@
+#include "media/hw_decoder.hpp"
+
+#include "base/error.hpp"
+#include "media/av_format.hpp"
+#include "media/cuda_decoder.hpp"
+
+namespace framewire::libav {
+
+namespace {
+
+AVHWDeviceType device_type(HwAccelKind kind) noexcept {
+  return kind == HwAccelKind::cuda ? AV_HWDEVICE_TYPE_CUDA : AV_HWDEVICE_TYPE_VAAPI;
+}
+
+/// The pixel format of the pictures that `codec` leaves on such a device; none if it cannot use it.
+AVPixelFormat format_on_device(const AVCodec& codec, AVHWDeviceType type) noexcept {
+  for (int i = 0;; ++i) {
+    const AVCodecHWConfig* config = avcodec_get_hw_config(&codec, i);
+    if (config == nullptr) {
+      return AV_PIX_FMT_NONE;
+    }
+    if (config->device_type == type && (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX) != 0) {
+      return config->pix_fmt;
+    }
+  }
+}
+
+/// Decodes on a GPU through VA-API. Its pictures come to host memory.
+class VaapiDecoder final : public HwDecoder {
+ public:
+  explicit VaapiDecoder(BufferRef device) noexcept : HwDecoder(HwAccelKind::vaapi, std::move(device)) {}
+
+  static std::unique_ptr<HwDecoder> open(const std::string& path) {
+    const Messages messages;
+    AVBufferRef* device = nullptr;
+    const int code =
+        av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_VAAPI, path.empty() ? nullptr : path.c_str(), nullptr, 0);
+    if (code < 0) {
+      throw Error::failed(!messages.last().empty() ? messages.last()
+                                                   : "libva opens no display by " +
+                                                         (path.empty() ? "a render node (/dev/dri/renderD*)" : path));
+    }
+    return std::make_unique<VaapiDecoder>(BufferRef(device));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<HwDecoder> HwDecoder::open(const HwAccel& hw_accel, const MemoryKind& slots) {
+  prepare();
+  return hw_accel.kind == HwAccelKind::cuda ? CudaDecoder::open(hw_accel.device, slots)
+                                            : VaapiDecoder::open(hw_accel.device);
+}
+
+/// Not the one that libav would take by itself, if that cannot use the device (AV1). Nor one that hands the whole
+/// stream to a foreign library (h264_cuvid).
+const AVCodec* HwDecoder::find_codec(AVCodecID codec) const noexcept {
+  void* position = nullptr;
+  while (const AVCodec* one = av_codec_iterate(&position)) {
+    if (one->id == codec && av_codec_is_decoder(one) != 0 && one->wrapper_name == nullptr &&
+        format_on_device(*one, device_type(kind_)) != AV_PIX_FMT_NONE) {
+      return one;
+    }
+  }
+  return nullptr;
+}
+
+void HwDecoder::attach(AVCodecContext& decoder) {
+  format_ = format_on_device(*decoder.codec, device_type(kind_));
+  was_tried_ = is_refused_ = false;
+  decoder.hw_device_ctx = av_buffer_ref(device_.get());
+  if (decoder.hw_device_ctx == nullptr) {
+    throw Error::failed("out of memory for a decoder");
+  }
+  decoder.get_format = choose_format;
+  decoder.thread_count = 1;  // the device does the work; and all that libav says is said on one thread
+  // One is shown, one has been copied but not returned yet.
+  decoder.extra_hw_frames = max_copies_under_way + 2;
+#ifdef AV_HWACCEL_FLAG_UNSAFE_OUTPUT
+  decoder.hwaccel_flags |= AV_HWACCEL_FLAG_UNSAFE_OUTPUT;  // no copy in libav: so many pictures are held at most
+#endif
+}
+
+/// libav asks again, without the device's format, if it could not set the device up.
+AVPixelFormat HwDecoder::choose_format(AVCodecContext* decoder, const AVPixelFormat* formats) noexcept {
+  HwDecoder& self = *static_cast<DecoderOwner*>(decoder->opaque)->hardware;
+  for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
+    if (*format == self.format_) {
+      self.was_tried_ = true;
+      return *format;
+    }
+  }
+  self.is_refused_ = true;
+  return AV_PIX_FMT_NONE;
+}
+
+/// What libav's code for devices gives: AVERROR_EXTERNAL for CUDA, EIO for VA-API, ENOMEM where pictures run out.
+bool HwDecoder::has_failed(int code) const noexcept {
+  return is_refused_ || code == AVERROR_EXTERNAL || code == AVERROR_UNKNOWN || code == AVERROR(EIO) ||
+         code == AVERROR(ENOMEM);
+}
+
+std::string HwDecoder::failure(const AVCodecContext& decoder, const Messages& messages, int code) const {
+  if (is_refused_ && !was_tried_) {
+    return "libav does not decode " + std::string(avcodec_get_name(decoder.codec_id)) + " in " +
+           libav::name(decoder.sw_pix_fmt) + " by it";
+  }
+  return messages.first().empty() ? error_text(code) : without_code(messages.first());
+}
+
+std::string HwDecoder::loss(const AVCodecContext& decoder, const AVFrame& picture) {
+  const AVPixFmtDescriptor* coded = av_pix_fmt_desc_get(decoder.sw_pix_fmt);
+  if (picture.hw_frames_ctx == nullptr || coded == nullptr) {
+    return {};
+  }
+  const AVPixelFormat format = reinterpret_cast<const AVHWFramesContext*>(picture.hw_frames_ctx->data)->sw_format;
+  const AVPixFmtDescriptor* given = av_pix_fmt_desc_get(format);
+  const bool is_less = given->log2_chroma_w > coded->log2_chroma_w || given->log2_chroma_h > coded->log2_chroma_h ||
+                       given->comp[0].depth < coded->comp[0].depth;
+  return is_less ? std::string("it gives ") + libav::name(format) + " for " + libav::name(decoder.sw_pix_fmt) : "";
+}
+
+void HwDecoder::describe(const AVFrame& picture, AVFrame& described) noexcept {
+  av_frame_unref(&described);
+  av_frame_copy_props(&described, &picture);
+  described.format = reinterpret_cast<const AVHWFramesContext*>(picture.hw_frames_ctx->data)->sw_format;
+  // libav has cut off what is right and below, and leaves what is left and above to who reads the picture.
+  described.width = picture.width - static_cast<int>(picture.crop_left);
+  described.height = picture.height - static_cast<int>(picture.crop_top);
+  described.crop_left = described.crop_top = 0;
+}
+
+bool HwDecoder::fetch(const AVFrame& picture, AVFrame& host) noexcept {
+  const AVPixelFormat format = reinterpret_cast<const AVHWFramesContext*>(picture.hw_frames_ctx->data)->sw_format;
+  av_frame_unref(&host);
+  host.format = format;
+  if (av_hwframe_map(&host, &picture, AV_HWFRAME_MAP_READ) < 0) {
+    av_frame_unref(&host);
+    host.format = format;
+    if (av_hwframe_transfer_data(&host, &picture, 0) < 0) {
+      return false;
+    }
+  }
+  return av_frame_copy_props(&host, &picture) >= 0 && av_frame_apply_cropping(&host, AV_FRAME_CROP_UNALIGNED) >= 0;
+}
+
+std::shared_ptr<Fence> HwDecoder::start_copy(const AVFrame& /*picture*/, const FrameLayout& /*layout*/,
+                                             const std::shared_ptr<Block>& /*block*/, std::uint64_t /*offset_bytes*/) {
+  throw Error::failed(std::string(name()) + " does not copy pictures by itself");
+}
+
+/// "decoder->cvdl->cuvidMapVideoFrame(decoder->decoder, …) failed -> CUDA_ERROR_…: …" (libavutil/cuda_check.h).
+std::string without_code(const std::string& line) {
+  constexpr std::string_view failed = ") failed";
+  constexpr std::string_view arrow = "->";
+  const std::size_t ends = line.find(failed);
+  const std::size_t opens = line.find('(');
+  if (ends == std::string::npos || opens > ends) {
+    return line;
+  }
+  const std::size_t last_arrow = line.rfind(arrow, opens);
+  const std::size_t begins = last_arrow == std::string::npos ? 0 : last_arrow + arrow.size();
+  const std::string call = line.substr(begins, opens - begins);
+  const std::string rest = line.substr(ends + failed.size());
+  constexpr std::string_view why = " -> ";
+  return rest.starts_with(why) ? call + ": " + rest.substr(why.size()) : call + " failed" + rest;
+}
+
+}  // namespace framewire::libav

@@ -1,0 +1,75 @@
+// A device that decodes for libav. Internal to media/.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "frame/frame_layout.hpp"
+#include "media/hw_accel.hpp"
+#include "media/libav.hpp"
+#include "memory/block.hpp"
+#include "memory/fence.hpp"
+
+namespace framewire::libav {
+
+/// Used by the thread of its AvInput. Outlives the decoders that it is attached to, and their pictures.
+class HwDecoder {
+ public:
+  /// Opens the device. `hw_accel` names one kind. `slots`: the memory that pictures will be sent from; it outlives
+  /// this. Throws Error that says what is missing; Error (usage) if `slots` are in the memory of another GPU.
+  static std::unique_ptr<HwDecoder> open(const HwAccel& hw_accel, const MemoryKind& slots);
+  virtual ~HwDecoder() = default;
+  HwDecoder(const HwDecoder&) = delete;
+  HwDecoder& operator=(const HwDecoder&) = delete;
+
+  /// libav's decoder that can use this device; null: it has none for this codec.
+  [[nodiscard]] const AVCodec* find_codec(AVCodecID codec) const noexcept;
+  /// Makes a decoder of find_codec() use the device. Before avcodec_open2(); this is its owner's `hardware`.
+  void attach(AVCodecContext& decoder);
+
+  [[nodiscard]] std::string_view name() const noexcept { return framewire::name(kind_); }
+
+  /// Whether this error of libav comes from the device, and not from a damaged input.
+  [[nodiscard]] bool has_failed(int code) const noexcept;
+  /// Why, in words.
+  [[nodiscard]] std::string failure(const AVCodecContext& decoder, const Messages& messages, int code) const;
+
+  /// What the device's picture lacks of the coded one, in words; empty: nothing. libav lets NVDEC decode 4:2:2 to
+  /// 4:2:0.
+  [[nodiscard]] static std::string loss(const AVCodecContext& decoder, const AVFrame& picture);
+
+  /// What the picture would be in host memory, without its bytes.
+  static void describe(const AVFrame& picture, AVFrame& described) noexcept;
+  /// Puts the picture into host memory: mapped if the device can do that, else copied. False: it failed.
+  static bool fetch(const AVFrame& picture, AVFrame& host) noexcept;
+
+  /// Whether start_copy() works.
+  [[nodiscard]] virtual bool copies_to_slots() const noexcept { return false; }
+  /// The device starts to copy the picture, as `layout` has it, to `offset_bytes` of `block`, which is in host memory
+  /// or of the memory kind that open() got. It keeps both alive until the fence is finished. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<Fence> start_copy(const AVFrame& picture, const FrameLayout& layout,
+                                                          const std::shared_ptr<Block>& block,
+                                                          std::uint64_t offset_bytes);
+
+ protected:
+  HwDecoder(HwAccelKind kind, BufferRef device) noexcept : kind_(kind), device_(std::move(device)) {}
+
+ private:
+  static AVPixelFormat choose_format(AVCodecContext* decoder, const AVPixelFormat* formats) noexcept;
+
+  const HwAccelKind kind_;
+  const BufferRef device_;
+  AVPixelFormat format_ = AV_PIX_FMT_NONE;  // of its pictures
+  bool was_tried_ = false;                  // libav has begun to set the device up for this stream
+  bool is_refused_ = false;
+};
+
+/// How many pictures start_copy() may have under way. The decoder has so many more.
+inline constexpr int max_copies_under_way = 3;
+
+/// The reason that libav logged, without its source code: "cuvidCreateDecoder: CUDA_ERROR_NO_DEVICE: no device".
+[[nodiscard]] std::string without_code(const std::string& line);
+
+}  // namespace framewire::libav

@@ -1,0 +1,212 @@
+#include "media/video_decoder.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire::libav {
+
+namespace {
+
+/// Packets that are kept until there is a picture: more than any codec needs for its first one.
+constexpr std::size_t most_kept_packets = 100;
+
+/// The next one last.
+std::vector<HwAccelKind> kinds_to_try(HwAccelKind wanted) {
+  switch (wanted) {
+    case HwAccelKind::none:
+      return {};
+    case HwAccelKind::automatic:
+      return {HwAccelKind::vaapi, HwAccelKind::cuda};
+    case HwAccelKind::cuda:
+    case HwAccelKind::vaapi:
+      break;
+  }
+  return {wanted};
+}
+
+}  // namespace
+
+void VideoDecoder::open(const AVStream& stream, const OpenedInput& input) {
+  close();
+  codec_ = stream.codecpar->codec_id;
+  stream_ = &stream;
+  input_ = &input;
+  device_fault_.clear();
+  is_recording_ = true;
+  if (!std::exchange(has_chosen_, true)) {
+    untried_ = kinds_to_try(options_.hw_accel.kind);
+    open_next();
+    return;
+  }
+  decoder_ = open_decoder(options_.name, stream, input, owner_, device_ ? device_->find_codec(codec_) : nullptr);
+}
+
+void VideoDecoder::close() noexcept {
+  decoder_.reset();
+  sent_.clear();
+  again_.clear();
+}
+
+/// Opens a decoder on the next device that can, or else on the processor.
+void VideoDecoder::open_next() {
+  const bool is_automatic = options_.hw_accel.kind == HwAccelKind::automatic;
+  while (!untried_.empty()) {
+    const HwAccelKind kind = untried_.back();
+    untried_.pop_back();
+    try {
+      open_on_device(kind);
+      return;
+    } catch (const Error& error) {
+      if (error.status() == ExitStatus::usage) {
+        throw;
+      }
+      if (!is_automatic) {
+        throw Error::failed("cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
+                            error.what() + "; --hwaccel auto would take the processor then");
+      }
+      reasons_ += (reasons_.empty() ? "" : "; ") + std::string(name(kind)) + ": " + error.what();
+    }
+  }
+  if (is_automatic) {
+    log_.info(quote(options_.name, 200) + " is decoded by the processor (" + reasons_ + ")");
+  }
+  owner_.hardware = nullptr;
+  device_.reset();
+  decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, nullptr);
+}
+
+void VideoDecoder::open_on_device(HwAccelKind kind) {
+  device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
+  const AVCodec* const decoding = device_->find_codec(codec_);
+  if (decoding == nullptr) {
+    throw Error::failed("libav does not decode " + std::string(avcodec_get_name(codec_)) + " by it");
+  }
+  owner_.hardware = device_.get();
+  decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, decoding);
+}
+
+int VideoDecoder::send(const AVPacket* packet) noexcept {
+  if (!decoder_) {
+    return AVERROR_EXTERNAL;
+  }
+  if (is_recording_) {
+    keep(packet);
+  }
+  const Messages messages;
+  const int code = avcodec_send_packet(decoder_.get(), packet);
+  return has_failed(code, messages) && device_fault_.empty() ? 0 : code;
+}
+
+int VideoDecoder::receive(AVFrame& picture) noexcept {
+  while (decoder_ && device_fault_.empty()) {
+    const Messages messages;
+    const int code = avcodec_receive_frame(decoder_.get(), &picture);
+    if (code == 0 && accepts(picture)) {
+      return code;
+    }
+    if (code == 0) {
+      continue;
+    }
+    if (code == AVERROR(EAGAIN) && !again_.empty()) {
+      const Packet packet = std::move(again_.front());
+      again_.pop_front();
+      const int sent = send(packet.get());
+      if (sent < 0) {
+        return sent;
+      }
+      continue;
+    }
+    if (!has_failed(code, messages) || !device_fault_.empty()) {
+      return code;
+    }
+  }
+  return AVERROR_EXTERNAL;
+}
+
+/// Whether the device gives all of the picture. From the first one on nothing is kept.
+bool VideoDecoder::accepts(AVFrame& picture) {
+  const std::string loss = device_ ? HwDecoder::loss(*decoder_, picture) : "";
+  if (!loss.empty()) {
+    av_frame_unref(&picture);
+    give_up_device(loss);
+    return false;
+  }
+  is_recording_ = false;
+  sent_.clear();
+  return true;
+}
+
+void VideoDecoder::flush() noexcept {
+  if (decoder_) {
+    avcodec_flush_buffers(decoder_.get());
+  }
+}
+
+/// Whether the device has failed: then another one has taken its place, or device_fault_ says why.
+bool VideoDecoder::has_failed(int code, const Messages& messages) {
+  if (code >= 0 || code == AVERROR(EAGAIN) || code == AVERROR_EOF || !device_ || !device_->has_failed(code)) {
+    return false;
+  }
+  give_up_device(device_->failure(*decoder_, messages, code));
+  return true;
+}
+
+void VideoDecoder::give_up_device(const std::string& reason) {
+  if (options_.hw_accel.kind == HwAccelKind::automatic && is_recording_) {
+    replace_device(reason);
+  } else {
+    fail(reason);
+  }
+}
+
+void VideoDecoder::fail(const std::string& reason) {
+  device_fault_ = std::string(device_->name()) + " failed: " + reason;
+}
+
+/// No picture has come: what has been sent is sent to the next decoder.
+void VideoDecoder::replace_device(const std::string& reason) {
+  reasons_ += (reasons_.empty() ? "" : "; ") + std::string(device_->name()) + ": " + reason;
+  again_.insert(again_.begin(), std::make_move_iterator(sent_.begin()), std::make_move_iterator(sent_.end()));
+  sent_.clear();
+  decoder_.reset();
+  owner_.complaints = 0;
+  try {
+    open_next();
+  } catch (const Error& error) {
+    decoder_.reset();
+    device_fault_ = error.what();
+  }
+}
+
+void VideoDecoder::keep(const AVPacket* packet) {
+  if (!device_ || sent_.size() == most_kept_packets) {
+    is_recording_ = false;
+    sent_.clear();
+    return;
+  }
+  sent_.emplace_back(packet != nullptr ? av_packet_clone(packet) : nullptr);
+}
+
+std::string VideoDecoder::describe() const {
+  const std::string codec = avcodec_get_name(codec_);
+  return device_ ? codec + " (" + std::string(device_->name()) + ")" : codec;
+}
+
+std::uint32_t VideoDecoder::place_count(std::uint64_t picture_bytes) const noexcept {
+  const AVCodecContext& decoder = *decoder_;
+  const AVCodecDescriptor* codec = avcodec_descriptor_get(decoder.codec_id);
+  const bool is_intra_only = codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
+  constexpr int shown_and_next = 2;
+  // A decoder does not report in advance how many pictures it keeps. Standards allow 16 small ones, fewer large ones.
+  constexpr std::uint64_t small_bytes = 4'000'000;
+  const int references = picture_bytes <= small_bytes ? 16 : 8;
+  const int threads = (decoder.active_thread_type & FF_THREAD_FRAME) != 0 ? decoder.thread_count : 0;
+  const int reordered = std::clamp(decoder.has_b_frames, 0, 16);
+  return static_cast<std::uint32_t>(shown_and_next + threads + (is_intra_only ? 0 : references + reordered));
+}
+
+}  // namespace framewire::libav

@@ -1,0 +1,78 @@
+// Decodes one video stream, on the processor or on a device. Internal to media/.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "media/av_input.hpp"
+#include "media/av_open.hpp"
+#include "media/hw_decoder.hpp"
+#include "media/libav.hpp"
+#include "media/picture_buffers.hpp"
+
+namespace framewire::libav {
+
+/// A decoder of libav. With HwAccelKind::automatic a device that fails before the first picture is replaced by the next
+/// one, and at last by the processor; what it had got is decoded again. Used by one thread.
+class VideoDecoder {
+ public:
+  /// `options` and `log` outlive this.
+  VideoDecoder(const AvInputOptions& options, Log& log) noexcept : options_(options), log_(log) {}
+
+  /// Opens a decoder for `stream` of `input`; both stay as they are until the next call. Throws Error.
+  void open(const AVStream& stream, const OpenedInput& input);
+  void close() noexcept;
+
+  /// As avcodec_send_packet(), avcodec_receive_frame() and avcodec_flush_buffers(). `packet` null: the end.
+  int send(const AVPacket* packet) noexcept;
+  int receive(AVFrame& picture) noexcept;
+  void flush() noexcept;
+
+  /// Why the device can decode no further; empty: it can, or none decodes.
+  [[nodiscard]] const std::string& device_fault() const noexcept { return device_fault_; }
+  /// The device did not hand over a picture that it has decoded.
+  void fail(const std::string& reason);
+  /// The device that decodes; null: the processor.
+  [[nodiscard]] HwDecoder* device() noexcept { return device_.get(); }
+
+  /// "h264", "h264 (cuda)".
+  [[nodiscard]] std::string describe() const;
+  /// Errors that the decoder's threads logged.
+  [[nodiscard]] std::uint64_t complaints() const noexcept { return owner_.complaints; }
+  [[nodiscard]] PictureBuffers& buffers() noexcept { return buffers_; }
+  [[nodiscard]] const PictureBuffers& buffers() const noexcept { return buffers_; }
+  /// As AvInput::place_count(), for pictures of this size.
+  [[nodiscard]] std::uint32_t place_count(std::uint64_t picture_bytes) const noexcept;
+
+ private:
+  void open_next();
+  void open_on_device(HwAccelKind kind);
+  [[nodiscard]] bool accepts(AVFrame& picture);
+  [[nodiscard]] bool has_failed(int code, const Messages& messages);
+  void give_up_device(const std::string& reason);
+  void replace_device(const std::string& reason);
+  void keep(const AVPacket* packet);
+
+  const AvInputOptions& options_;
+  Log& log_;
+  AVCodecID codec_ = AV_CODEC_ID_NONE;
+  const AVStream* stream_ = nullptr;
+  const OpenedInput* input_ = nullptr;
+  std::vector<HwAccelKind> untried_;  // the next one last
+  std::string reasons_;               // why those that were tried do not decode
+  std::unique_ptr<HwDecoder> device_;
+  PictureBuffers buffers_;
+  DecoderOwner owner_{.buffers = &buffers_};  // declared before the decoder
+  CodecContext decoder_;
+  std::string device_fault_;
+  bool has_chosen_ = false;   // a device, or the processor, has decoded a picture of this source
+  bool is_recording_ = true;  // what is sent, so that another device can decode it
+  std::vector<Packet> sent_;  // null: the end
+  std::deque<Packet> again_;
+};
+
+}  // namespace framewire::libav
