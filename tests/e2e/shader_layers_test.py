@@ -151,6 +151,17 @@ class ShaderLayers(WithScenes):
         self.assertEqual(self.file("red.rgba").stat().st_size, 2 * 64 * 36 * 4)
         self.assertEqual(self.stats(viewer)["transport"], "local")
 
+    def test_the_picture_of_several_is_recorded(self):
+        viewer = self.view_alone("--layer", "gl:red.frag", "--layer", "gl:green.frag", "--layout", "side", "--size",
+                                 "320x90", "--frames", "5", "--output", self.file("both.rgba"))
+        self.picture_of(viewer)
+        recorded = self.file("both.rgba").read_bytes()
+        frame_bytes = 320 * 90 * 4
+        self.assertGreater(len(recorded), 0)
+        self.assertEqual(len(recorded) % frame_bytes, 0)
+        last = pictures.Picture(320, 90, 4, recorded[-frame_bytes:])
+        self.assert_colours(last, {(0.25, 0.6): RED, (0.75, 0.6): GREEN}, "recording")
+
     def test_a_scene_file_that_changes(self):
         def write(*layers: str):
             self.file("new.toml").write_text("layout = 'side'\n" + "".join(f"[[layer]]\n{layer}\n" for layer in layers))
