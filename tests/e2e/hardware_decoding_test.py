@@ -104,8 +104,8 @@ class VaApi(windows.OnADisplay, HardwareDecoding):
     """libva needs no render node where an X server is there, and the environment names its driver."""
 
     def with_driver(self, **more) -> dict:
-        return self.environment(LIBVA_DRIVER_NAME="standin", LIBVA_DRIVERS_PATH=str(BIN.parent / "tests/vaapi_stand_in"),
-                                **more)
+        return self.environment(LIBVA_DRIVER_NAME="standin",
+                                LIBVA_DRIVERS_PATH=str(BIN.parent / "tests/vaapi_stand_in"), **more)
 
     def test_every_picture_arrives_as_it_was_decoded(self):
         frames = self.file("frames.raw")

@@ -52,7 +52,8 @@ class ShaderLayers(WithScenes):
                 ("grid", "640x180", {left: RED, right: GREEN}), ("side", "640x180", {left: RED, right: GREEN}),
                 ("stereo-side", "320x180", {left: RED, right: GREEN}),
                 ("stereo-top", "320x180", {(0.9, 0.3): RED, below: GREEN}),
-                ("pip", "320x180", {left: RED, (0.9, 0.85): GREEN}), ("overlay", "320x180", {left: GREEN, right: GREEN})):
+                ("pip", "320x180", {left: RED, (0.9, 0.85): GREEN}),
+                ("overlay", "320x180", {left: GREEN, right: GREEN})):
             viewer = self.view_alone("--layer", "gl:red.frag", "--layer", "gl:green.frag", "--layout", layout, "--size",
                                      size, "--frames", "3")
             self.assert_colours(self.picture_of(viewer), places, layout)

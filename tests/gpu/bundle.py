@@ -2,8 +2,8 @@
 """tests/gpu/bundle.py BUILD FOLDER
 
 Packs the programs and tests of a build that scripts/gpu-check runs, a film for them, and the libraries that they need,
-into FOLDER/programs.tar.xz. They then run on a machine without a package manager. Left out are the C library, which every
-machine has, and OpenGL drivers.
+into FOLDER/programs.tar.xz. They then run on a machine without a package manager. Left out are the C library, which
+every machine has, and OpenGL drivers.
 
 Coders and filters that no check uses would make it three times as large. Empty libraries stand in for theirs: they have
 the same names and symbols, and a call of one ends the program.

@@ -1,5 +1,5 @@
-"""libframewire.so.0, as other programs use it, over RDMA: it loads the verbs by itself. Its programs fork and are killed
-while they hold slots and frames."""
+"""libframewire.so.0, as other programs use it, over RDMA: it loads the verbs by itself. Its programs fork and are
+killed while they hold slots and frames."""
 import os
 import pathlib
 import re
