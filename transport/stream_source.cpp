@@ -45,6 +45,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
   begun.push_back({format, std::move(pool), std::vector<SliceProgress>(slots)});
   Epochs unused;  // unmapped after the lock is released
   const Notice notice(*this);
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   if (!epochs_.empty()) {
     if (epochs_.back().pool->epoch() >= number) {
@@ -55,7 +56,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
   unfinished_.reserve(unfinished_.size() + slots);  // publish() must not fail once a device copies the frame
   epochs_.splice(epochs_.end(), begun);
   unused = take_unused_epochs();
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 // ---- Claims ----

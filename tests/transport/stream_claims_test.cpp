@@ -30,7 +30,7 @@ const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
 /// A viewer that is ready for the stream's newest epoch, and has a credit for every frame.
 class ReadyViewer {
  public:
-  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_.get()) {
+  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_) {
     EXPECT_TRUE(stream_.attach(queue));
     get_ready();
   }
@@ -55,7 +55,7 @@ class ReadyViewer {
 
  private:
   Stream& stream_;
-  FileDescriptor event_ = make_eventfd();
+  SharedEvent event_ = make_shared_event();
 
  public:
   HoldingLink link;
