@@ -91,8 +91,9 @@ class Stream {
   /// Starts an epoch: allocates a pool for frames of one format. Call it at every format change, one thread at a time;
   /// before the first one no claim() returns. `slot_bytes` 0 means the layout's size; byte streams and padded decoders
   /// pass their own. `extra_slots`, at most max_extra_slots, are additional ones for claim_spare() and
-  /// publish_and_keep(). Slots that are claimed at this moment can no longer be published. Throws Error (no memory). If
-  /// the stream stops during the allocation, there is no pool and claim() returns nothing.
+  /// publish_and_keep(). Slots that are claimed at this moment can no longer be published. Throws Error (no memory;
+  /// failed for what no viewer takes). If the stream stops during the allocation, there is no pool and claim() returns
+  /// nothing.
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t extra_slots = 0);
 
   /// A slot to fill. Waits until there is a viewer; under `every`, until a viewer that does not pull is ready and the
@@ -137,8 +138,8 @@ class Stream {
   [[nodiscard]] bool supports_sendfile() const;
 
   /// Offers a filled slot to every session. Never waits. False when the slot is of an earlier epoch: the frame is
-  /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot, or a
-  /// file is named although there may be several viewers.
+  /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot or
+  /// is none of its pixel format, or a file is named although there may be several viewers.
   bool publish(ClaimedSlot slot, const FrameInfo& info);
   /// The same; the source goes on reading the slot. Nullopt when the frame is dropped: then `slot` stays the caller's.
   std::optional<KeptSlot> publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info);

@@ -206,6 +206,22 @@ TEST(StreamOptionsTest, OutOfRangeAreRefused) {
   expect_error([&] { stream.begin_epoch(format, 0, max_extra_slots + 1); }, "25 slots");
 }
 
+/// A header has no room for so many planes.
+TEST(StreamLayouts, ThatNoViewerTakesAreRefused) {
+  Stream stream({.name = "test"});
+  StreamFormat wrong{.layout = packed_layout(PixelFormat::rgba, 4, 4), .colour = {}};
+  wrong.layout.plane_count = 9;
+  expect_error([&] { stream.begin_epoch(wrong); }, "has 1 planes, not 9");
+  wrong.layout = bytes_layout(100);
+  wrong.layout.plane_count = 1;
+  expect_error([&] { stream.begin_epoch(wrong); }, "bytes has no planes");
+  stream.begin_epoch(format);
+  const FrameInfo info{.layout = wrong.layout};
+  expect_error([&] { stream.publish(std::move(*stream.claim({.unwatched = true})), info); }, "bytes has no planes");
+  expect_error([&] { stream.begin_frame(std::move(*stream.claim({.unwatched = true})), info, 2); }, "no planes");
+  EXPECT_EQ(stream.slots_in_use(), 0U);
+}
+
 // ---- Several threads ----
 
 /// One of several threads that publish frames. It claims up to two at a time, publishes them in any order, and goes on
