@@ -55,7 +55,7 @@ std::optional<std::string> validate_layout(const FrameLayout& layout, std::uint6
            std::to_string(slot_bytes);
   }
   if (layout.format == PixelFormat::bytes) {
-    return std::nullopt;
+    return layout.plane_count == 0 ? std::nullopt : std::optional<std::string>("a frame of bytes has no planes");
   }
   if (!is_possible(layout.width, layout.height)) {
     return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +

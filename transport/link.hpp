@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "frame/frame_header.hpp"
 #include "transport/link_kinds.hpp"
 #include "transport/pool.hpp"
@@ -85,7 +86,8 @@ class LinkEnd {
 
 /// The sender's side. Owned by its session. Threads:
 /// - begin_epoch(), descriptor(), on_readable(), maintain(), fault(): the session's thread.
-/// - epoch_ready(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
+/// - epoch_ready(), slice_limit(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread,
+/// under the
 ///   stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
 class SenderLink : public LinkEnd {
@@ -215,11 +217,15 @@ class ReceiverLink : public LinkEnd {
  protected:
   [[nodiscard]] bool takes_slices() const noexcept { return takes_slices_; }
   [[nodiscard]] const StopCheck& stop_check() const noexcept { return stop_check_; }
-  /// What IncomingFrame::payload is for a frame in `block`.
-  [[nodiscard]] static std::span<const std::byte> host_bytes(const Block& block, std::uint64_t offset_bytes,
-                                                             std::uint64_t size_bytes) noexcept {
-    const HostBlock* const host = block.host();
-    return host != nullptr ? host->bytes().subspan(offset_bytes, size_bytes) : std::span<std::byte>();
+  /// The frame of this header, whose layout was checked against the block, has arrived there now.
+  static void set_arrived(IncomingFrame& frame, std::shared_ptr<const Block> block,
+                          std::uint64_t offset_bytes) noexcept {
+    if (const HostBlock* const host = block->host()) {
+      frame.payload = host->bytes().subspan(offset_bytes, frame.header.layout.size_bytes);
+    }
+    frame.block = std::move(block);
+    frame.offset_in_block_bytes = offset_bytes;
+    frame.received_ns = monotonic_ns();
   }
 
  private:

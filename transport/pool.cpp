@@ -32,10 +32,7 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
   const std::string name = std::to_string(slot_count) + " frame slots";
   host_block_ = HostBlock::create(memory.is_host() ? name : "copies of " + name, total_bytes, stop);
   block_ = memory.is_host() ? host_block_ : memory.allocate(name, total_bytes, stop);
-  free_.reserve(slot_count);
-  for (std::uint32_t i = slot_count; i > 0; --i) {
-    free_.push_back(static_cast<std::uint16_t>(i - 1));
-  }
+  free_ = all_free(slot_count);
   if (has_directory) {
     directory_.emplace(slot_count);
   }

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,6 +35,13 @@ constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slot
 /// The most slots that a source may have beyond these (Stream::begin_epoch()): for a decoder's pictures, frames that it
 /// keeps, or threads that fill several at once.
 inline constexpr std::uint32_t max_extra_slots = 24;
+
+/// The numbers of `slots` free slots, to be taken from the back: the first one first.
+[[nodiscard]] inline std::vector<std::uint16_t> all_free(std::uint32_t slots) {
+  std::vector<std::uint16_t> numbers(slots);
+  std::iota(numbers.rbegin(), numbers.rend(), std::uint16_t{0});
+  return numbers;
+}
 
 struct PoolSlot {
   std::uint32_t epoch = 0;
@@ -129,7 +137,7 @@ class Pool {
   std::shared_ptr<HostBlock> host_block_;
   std::vector<std::uint32_t> references_;
   std::vector<std::atomic<Kept>> kept_;
-  std::vector<std::uint16_t> free_;  // reserved to slot_count, so it never reallocates; the longest free first
+  std::vector<std::uint16_t> free_;  // has room for slot_count, so it never reallocates; the longest free first
   std::optional<FrameDirectory> directory_;
   std::optional<std::uint16_t> newest_;  // named by the frame directory, which holds a reference
 };

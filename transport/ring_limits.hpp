@@ -1,8 +1,10 @@
-// Limits that a viewer checks before it makes a ring.
+// A viewer's rings: limits that it checks before it makes one, and how it leaves earlier ones.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +34,19 @@ void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, s
 /// Formats may follow each other without a frame between them, but only a few times. Throws Error (failed) when
 /// `waiting_rings` rings (local: pools) without a frame leave no room for another one.
 void require_room_for_ring(std::size_t waiting_rings);
+
+/// The ring that is `wanted`, which then comes first; null if there is none. Frames arrive in order, so that earlier
+/// rings get no more: they go to `left`. Whoever destroys that without the link's mutex frees their memory so, which
+/// takes long, but for frames that are still held.
+template <typename Ring, typename Wanted>
+[[nodiscard]] Ring* leave_earlier(std::list<Ring>& rings, std::list<Ring>& left, const Wanted& wanted) noexcept {
+  const auto found = std::ranges::find_if(rings, wanted);
+  if (found == rings.end()) {
+    return nullptr;
+  }
+  left.splice(left.end(), rings, rings.begin(), found);
+  return &rings.front();
+}
 
 /// The rings of one link as long as they take memory: until the link has let go of them, and the program of their
 /// frames. Used by the thread of begin_epoch().

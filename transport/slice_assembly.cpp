@@ -8,7 +8,9 @@ const char* SliceAssembly::why_not_in_slices(const FrameHeader& header) const no
     return "a frame to a slot whose frame is not complete";
   }
   if (header.is_aborted) {
-    return is_begun ? nullptr : "the end of a frame that it had not begun";
+    return !is_begun            ? "the end of a frame that it had not begun"
+           : has_[header.slice] ? "the end of a frame with the number of a slice that had come"
+                                : nullptr;
   }
   const ByteRange range{header.slice_offset_bytes, header.slice_bytes};
   if (range != slice_range(header)) {

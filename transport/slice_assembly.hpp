@@ -17,7 +17,7 @@ class SliceAssembly {
 
   /// Why the sender may not send this slice to the slot, as the rest of "the sender sent …"; null: it may. Refuses a
   /// slice that came already or lies elsewhere than its number says, one of another frame than the slot's, and the end
-  /// of a frame that was not begun. Call it before the slice's bytes are taken.
+  /// of a frame that was not begun or that has a slice's number. Call it before the slice's bytes are taken.
   [[nodiscard]] const char* why_not(const FrameHeader& header) const noexcept {
     const bool is_simple = count_ == 0 && header.slice_count == 1 && !header.is_aborted &&
                            header.slice_offset_bytes == 0 && header.slice_bytes == header.layout.size_bytes;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/file_descriptor.hpp"
 
 namespace framewire {
 
@@ -23,9 +22,10 @@ std::uint64_t SourceInbox::Reader::dropped() const {
 
 std::unique_ptr<SourceInbox::Reader> SourceInbox::open_input(std::function<void()> wake) {
   std::unique_ptr<Reader> reader(new Reader(*this, std::move(wake)));
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   readers_.push_back(reader.get());
-  wake_sessions();
+  wake_sessions(sessions);
   return reader;
 }
 
@@ -40,9 +40,10 @@ void SourceInbox::set_closing_reason(std::string why) {
 }
 
 void SourceInbox::take_messages(std::function<void()> wake) {
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   wake_for_messages_ = std::move(wake);
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 void SourceInbox::set_message_refusal(std::string why) {
@@ -51,9 +52,9 @@ void SourceInbox::set_message_refusal(std::string why) {
 }
 
 /// They may have told their viewers that nobody takes what they send.
-void SourceInbox::wake_sessions() const noexcept {
+void SourceInbox::wake_sessions(EventList& sessions) const noexcept {
   for (const Session& one : sessions_) {
-    signal_eventfd(one.wake_event);
+    sessions.add(one.wake_event);
   }
 }
 
@@ -72,12 +73,13 @@ std::optional<ViewerMessage> SourceInbox::take_message() {
 
 std::uint64_t SourceInbox::broadcast(std::string body) {
   const auto message = std::make_shared<const std::string>(std::move(body));
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   ++counts_.messages_sent;
   std::uint64_t dropped = 0;
   for (Session& session : sessions_) {
     dropped += session.outgoing.push_over_oldest(message, message->size());
-    signal_eventfd(session.wake_event);
+    sessions.add(session.wake_event);
   }
   counts_.messages_dropped += dropped;
   return dropped;
@@ -95,13 +97,17 @@ SourceInbox::Session* SourceInbox::find(const void* session) noexcept {
   return found != sessions_.end() ? &*found : nullptr;
 }
 
-void SourceInbox::join(const void* session, int wake_event) {
+void SourceInbox::join(const void* session, SharedEvent wake_event) {
   const std::scoped_lock lock(mutex_);
-  sessions_.push_back(
-      {.id = session, .number = ++sessions_joined_, .wake_event = wake_event, .outgoing = {}, .incoming = {}});
+  sessions_.push_back({.id = session,
+                       .number = ++sessions_joined_,
+                       .wake_event = std::move(wake_event),
+                       .outgoing = {},
+                       .incoming = {}});
 }
 
 void SourceInbox::leave(const void* session) noexcept {
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   if (Session* const leaving = find(session)) {
     leave_behind(leaving->incoming);
@@ -123,7 +129,7 @@ void SourceInbox::leave(const void* session) noexcept {
       reader->wake_();
     }
   }
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 /// The program still gets them.

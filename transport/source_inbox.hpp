@@ -14,6 +14,7 @@
 
 #include "input/events.hpp"
 #include "input/input_queue.hpp"
+#include "transport/event_list.hpp"
 #include "transport/message_queue.hpp"
 
 namespace framewire {
@@ -91,7 +92,7 @@ class SourceInbox {
   // ---- The sessions' side; `session` identifies one ----
 
   /// Its `wake_event` is signalled when it has a message to send, or a refusal may have ended, until leave().
-  void join(const void* session, int wake_event);
+  void join(const void* session, SharedEvent wake_event);
   void leave(const void* session) noexcept;
   /// Its viewer's events. Returns why they are refused, or nothing.
   std::string give_input(const void* session, const InputBatch& batch);
@@ -108,7 +109,7 @@ class SourceInbox {
   struct Session {
     const void* id = nullptr;
     std::uint64_t number = 0;
-    int wake_event = -1;
+    SharedEvent wake_event{};
     MessageQueue<std::shared_ptr<const std::string>> outgoing;
     MessageQueue<ViewerMessage> incoming;
   };
@@ -116,7 +117,7 @@ class SourceInbox {
   void close(const Reader& reader) noexcept;
   void leave_behind(MessageQueue<ViewerMessage>& messages) noexcept;
   [[nodiscard]] std::string refusal_of(const void* session) const;
-  void wake_sessions() const noexcept;
+  void wake_sessions(EventList& sessions) const noexcept;
   [[nodiscard]] Session* find(const void* session) noexcept;
 
   mutable std::mutex mutex_;

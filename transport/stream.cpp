@@ -13,13 +13,6 @@
 
 namespace framewire {
 
-namespace {
-
-/// Pulling viewers cost the others nothing, but each needs a connection and a thread.
-constexpr std::size_t max_pullers = 16;
-
-}  // namespace
-
 class Stream::Observer {
  public:
   explicit Observer(Stream& stream) noexcept : stream_(&stream) {}
@@ -28,9 +21,10 @@ class Stream::Observer {
     stream_ = nullptr;
   }
   void notify() noexcept {
+    EventList sessions;
     const std::scoped_lock lock(mutex_);
     if (stream_ != nullptr) {
-      stream_->on_device_work_finished();
+      stream_->on_device_work_finished(sessions);
     }
   }
 
@@ -87,10 +81,11 @@ void Stream::stop() {
 
 void Stream::finish() {
   const Notice notice(*this);
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   stopping_ = true;
   finished_ = true;
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 // ---- The sessions' side ----
@@ -147,15 +142,21 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   unused = take_unused_epochs();
 }
 
+/// Sessions call it several times a second, whether or not there is anything: that must not wake a source.
 void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
-  const Notice notice(*this);
+  Notice notice(*this, false);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
+  const std::uint64_t changes_before = room_changes_;
   release_finished();
   poll_released(queue);
   send_waiting(queue, wakes);
   unused = take_unused_epochs();
+  const std::uint64_t acknowledged = queue.link->frames_acknowledged();
+  if (std::exchange(queue.acknowledged, acknowledged) != acknowledged || room_changes_ != changes_before) {
+    notice.need();
+  }
 }
 
 std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& queue) {
@@ -183,7 +184,7 @@ std::optional<Stream::EpochStart> Stream::epoch_after(std::uint32_t known_epoch)
   return EpochStart{epochs_.back().pool->epoch(), epochs_.back().format, epochs_.back().pool};
 }
 
-bool Stream::add_puller(int wake_event) {
+bool Stream::add_puller(const SharedEvent& wake_event) {
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
   if (pullers_.size() >= max_pullers) {
@@ -193,7 +194,7 @@ bool Stream::add_puller(int wake_event) {
   return true;
 }
 
-void Stream::remove_puller(int wake_event) noexcept {
+void Stream::remove_puller(const SharedEvent& wake_event) noexcept {
   const std::scoped_lock lock(mutex_);
   // One only: a subscription that takes the place of another one has the same event.
   if (const auto found = std::ranges::find(pullers_, wake_event); found != pullers_.end()) {
@@ -244,18 +245,19 @@ Stream::Epochs Stream::take_unused_epochs() noexcept {
 std::optional<RenderRequest> Stream::next_render(std::int64_t deadline_ns) {
   const auto request = renders_.next(deadline_ns);
   if (request) {
+    EventList sessions;
     const std::scoped_lock lock(mutex_);
-    wake_sessions();
+    wake_sessions(sessions);
   }
   return request;
 }
 
-void Stream::wake_sessions() noexcept {
+void Stream::wake_sessions(EventList& sessions) const noexcept {
   for (const SubscriberQueue* queue : queues_) {
-    signal_eventfd(queue->wake_event);
+    sessions.add(queue->wake_event);
   }
-  for (const int wake_event : pullers_) {
-    signal_eventfd(wake_event);
+  for (const SharedEvent& wake_event : pullers_) {
+    sessions.add(wake_event);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "frame/frame_header.hpp"
 #include "transport/begun_frame.hpp"
 #include "transport/claimed_slot.hpp"
+#include "transport/event_list.hpp"
 #include "transport/pool.hpp"
 #include "transport/render_requests.hpp"
 #include "transport/source_cadence.hpp"
@@ -90,8 +91,9 @@ class Stream {
   /// Starts an epoch: allocates a pool for frames of one format. Call it at every format change, one thread at a time;
   /// before the first one no claim() returns. `slot_bytes` 0 means the layout's size; byte streams and padded decoders
   /// pass their own. `extra_slots`, at most max_extra_slots, are additional ones for claim_spare() and
-  /// publish_and_keep(). Slots that are claimed at this moment can no longer be published. Throws Error (no memory). If
-  /// the stream stops during the allocation, there is no pool and claim() returns nothing.
+  /// publish_and_keep(). Slots that are claimed at this moment can no longer be published. Throws Error (no memory;
+  /// failed for what no viewer takes). If the stream stops during the allocation, there is no pool and claim() returns
+  /// nothing.
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t extra_slots = 0);
 
   /// A slot to fill. Waits until there is a viewer; under `every`, until a viewer that does not pull is ready and the
@@ -136,8 +138,8 @@ class Stream {
   [[nodiscard]] bool supports_sendfile() const;
 
   /// Offers a filled slot to every session. Never waits. False when the slot is of an earlier epoch: the frame is
-  /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot, or a
-  /// file is named although there may be several viewers.
+  /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot or
+  /// is none of its pixel format, or a file is named although there may be several viewers.
   bool publish(ClaimedSlot slot, const FrameInfo& info);
   /// The same; the source goes on reading the slot. Nullopt when the frame is dropped: then `slot` stays the caller's.
   std::optional<KeptSlot> publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info);
@@ -269,8 +271,8 @@ class Stream {
   /// Adds a viewer that pulls: it gets no frames from the fan-out, but under `latest` the source runs while it is
   /// there. `wake_event` is signalled at a new epoch and at the end, until remove_puller(). Returns false when the
   /// limit of pulling viewers is reached.
-  bool add_puller(int wake_event);
-  void remove_puller(int wake_event) noexcept;
+  bool add_puller(const SharedEvent& wake_event);
+  void remove_puller(const SharedEvent& wake_event) noexcept;
   [[nodiscard]] SubscriberQueueCounts counts(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);
     return queue.counts;
@@ -348,7 +350,7 @@ class Stream {
   void observe(const DeviceWork& work) const noexcept;
   void keep_until_finished(const PoolSlot& slot, const FrameHeader& header, const DeviceWork& work) noexcept;
   void release_finished() noexcept;
-  void on_device_work_finished() noexcept;
+  void on_device_work_finished(EventList& sessions) noexcept;
   void drop_front(SubscriberQueue& queue, FenceState readiness) noexcept;
   void drop_superseded(SubscriberQueue& queue) noexcept;
   static bool is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept;
@@ -368,9 +370,12 @@ class Stream {
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept { return *epoch_numbered(epoch).pool; }
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
-  void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
+  void release(const PoolSlot& slot) noexcept {
+    ++room_changes_;
+    pool_of(slot.epoch).release(slot.index);
+  }
   [[nodiscard]] Epochs take_unused_epochs() noexcept;
-  void wake_sessions() noexcept;
+  void wake_sessions(EventList& sessions) const noexcept;
 
   /// Tells those who wait for room that something has changed, in its destructor. Declare it before the lock of the
   /// mutex: to wake them is a system call, and they want the mutex at once.
@@ -403,6 +408,7 @@ class Stream {
   std::size_t sleeping_claims_ = 0;  // that wait on it for room
   std::size_t waiting_claims_ = 0;   // that have not found room yet, asleep or not
   std::size_t wakes_ = 0;            // by wake(), that no claim has taken
+  std::uint64_t room_changes_ = 0;   // slots released and frames sent: only they make room
   bool stopping_ = false;
   bool finished_ = false;
   std::uint64_t next_sequence_;
@@ -429,7 +435,7 @@ class Stream {
   std::shared_ptr<Observer> observer_;
   Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;
-  std::vector<int> pullers_;  // their wake events
+  std::vector<SharedEvent> pullers_;  // their wake events
 };
 
 }  // namespace framewire

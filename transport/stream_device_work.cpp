@@ -92,12 +92,13 @@ void Stream::release_finished() noexcept {
   });
 }
 
-/// On a device's thread. Sending is left to the sessions, and so is freeing the pools of earlier epochs.
-void Stream::on_device_work_finished() noexcept {
+/// On a device's thread. Sending is left to the sessions, and so is freeing the pools of earlier epochs. Under the
+/// Observer's mutex, without which the stream might go meanwhile: its source is told under it, its sessions after it.
+void Stream::on_device_work_finished(EventList& sessions) noexcept {
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
   release_finished();
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 /// Not a frame that is older than one that they see, nor of an earlier epoch: the frame directory names the newest.

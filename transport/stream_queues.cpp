@@ -4,9 +4,9 @@
 #include <array>
 #include <cassert>
 #include <span>
+#include <utility>
 
 #include "base/clock.hpp"
-#include "base/file_descriptor.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
@@ -99,6 +99,9 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes, std::int64_t 
     }
   }
   wakes.add(*queue.link);
+  if (std::exchange(queue.session_is_due, false)) {
+    wakes.add(queue.wake_event);
+  }
 }
 
 /// The next frame or slice that the link can have now, or null. Drops frames that will not become ready.
@@ -120,7 +123,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue, std::int64_t n
     }
     if (frame.pool_slot.epoch != queue.ready_epoch) {
       if (frame.pool_slot.epoch != queue.announced_epoch) {
-        signal_eventfd(queue.wake_event);
+        queue.session_is_due = true;
       }
       return nullptr;
     }
@@ -171,6 +174,7 @@ const OutgoingFrame* Stream::next_slice(SubscriberQueue& queue, const WaitingFra
 /// queue's one becomes the link's.
 void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept {
   const PoolSlot slot = part.pool_slot;
+  ++room_changes_;
   if (part.is_first) {
     queue.held.push(slot);
   }
@@ -192,7 +196,7 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
     queue.begun.reset();
     release(slot);
     if (epochs_.back().pool->epoch() != queue.announced_epoch) {
-      signal_eventfd(queue.wake_event);  // the session has put off the new epoch until now
+      queue.session_is_due = true;  // the session has put off the new epoch until now
     }
   } else {
     queue.waiting.drop();  // with `part`, if that was a whole frame

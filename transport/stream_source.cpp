@@ -18,6 +18,13 @@ namespace {
 /// Under `every` the source waits once this many frames wait for the slowest viewer. This keeps the viewer's link busy.
 constexpr std::size_t max_waiting_under_every = 2;
 
+/// A viewer would end the session for another layout, and a header has no room for some.
+void require_valid(const FrameLayout& layout) {
+  if (const auto fault = validate_layout(layout, layout.size_bytes)) {
+    throw Error::failed("a source makes frames that no viewer takes: " + *fault);
+  }
+}
+
 }  // namespace
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t extra_slots) {
@@ -29,6 +36,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
     throw Error::failed("a slot of " + std::to_string(slot_bytes) + " bytes has no room for a frame of " +
                         std::to_string(format.layout.size_bytes));
   }
+  require_valid(format.layout);
   const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer) + extra_slots;
   const std::uint32_t number = [this] {
     const std::scoped_lock lock(mutex_);
@@ -45,6 +53,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
   begun.push_back({format, std::move(pool), std::vector<SliceProgress>(slots)});
   Epochs unused;  // unmapped after the lock is released
   const Notice notice(*this);
+  EventList sessions;
   const std::scoped_lock lock(mutex_);
   if (!epochs_.empty()) {
     if (epochs_.back().pool->epoch() >= number) {
@@ -55,7 +64,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
   unfinished_.reserve(unfinished_.size() + slots);  // publish() must not fail once a device copies the frame
   epochs_.splice(epochs_.end(), begun);
   unused = take_unused_epochs();
-  wake_sessions();
+  wake_sessions(sessions);
 }
 
 // ---- Claims ----
@@ -231,6 +240,9 @@ void Stream::check(const ClaimedSlot& slot, const FrameInfo& info) const {
   if (info.layout && info.layout->size_bytes > slot.pool_->slot_bytes()) {
     throw Error::failed("a frame of " + std::to_string(info.layout->size_bytes) + " bytes was published in a slot of " +
                         std::to_string(slot.pool_->slot_bytes()));
+  }
+  if (info.layout) {
+    require_valid(*info.layout);
   }
 }
 

@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fixed_queue.hpp"
+#include "transport/event_list.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -95,13 +97,14 @@ struct BegunOnLink {
 
 /// Owned by its session, which attaches it to a stream. While attached, guarded by the stream's mutex.
 struct SubscriberQueue {
-  SubscriberQueue(SenderLink& session_link, Delivery session_delivery, int session_wake_event)
-      : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
+  SubscriberQueue(SenderLink& session_link, Delivery session_delivery, SharedEvent session_wake_event)
+      : link(&session_link), delivery(session_delivery), wake_event(std::move(session_wake_event)) {}
 
   SenderLink* link;
   bool reads_host_copy = false;  // the link does not take the stream's memory; Stream::attach() sets it
   Delivery delivery;
-  int wake_event;                    // signalled when the session has an epoch to announce, or the stream has ended
+  SharedEvent wake_event;            // signalled when the session has an epoch to announce, or the stream has ended
+  bool session_is_due = false;       // it is to be signalled, once the mutex is released
   std::optional<BegunOnLink> begun;  // is finished before the next one begins
   OutgoingFrame slice;               // that is given to the link now
   FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
@@ -109,9 +112,10 @@ struct SubscriberQueue {
   std::size_t max_held = 0;          // its capacity
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
-  bool takes_slices = false;  // the viewer does, in that epoch
-  bool is_replaced = false;   // another queue of its viewer is attached: this one does not count as a viewer
-  bool is_concluded = false;  // nothing more is sent over the link
+  bool takes_slices = false;       // the viewer does, in that epoch
+  bool is_replaced = false;        // another queue of its viewer is attached: this one does not count as a viewer
+  bool is_concluded = false;       // nothing more is sent over the link
+  std::uint64_t acknowledged = 0;  // of the link's frames, when the source was last told
   SubscriberQueueCounts counts;
 };
 

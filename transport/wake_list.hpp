@@ -1,4 +1,4 @@
-// Which peers of links are to be woken, once the mutex is released.
+// Which peers of links and which sessions are to be woken, once the mutex is released.
 #pragma once
 
 #include <array>
@@ -6,12 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "transport/event_list.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
 
-/// Wakes viewers for frames given to their links, in its destructor. Declare it before the lock of the mutex: a wake-up
-/// is a system call, and the woken thread may want the mutex at once. One thread. It does not allocate.
+/// Wakes viewers for frames given to their links, and then sessions, in its destructor. Declare it before the lock of
+/// the mutex: a wake-up is a system call, and the woken thread may want the mutex at once. One thread. It does not
+/// allocate.
 class WakeList {
  public:
   /// Links between two calls of wake(). A viewer that changes its link has two.
@@ -28,20 +30,23 @@ class WakeList {
       std::construct_at(&places_[count_++], std::move(waker));
     }
   }
+  void add(const SharedEvent& session) noexcept { sessions_.add(session); }
   void wake() noexcept {
     const std::size_t count = std::exchange(count_, 0);
     for (std::size_t i = 0; i < count; ++i) {
       places_[i]->wake();
       std::destroy_at(&places_[i]);
     }
+    sessions_.signal();
   }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0 && sessions_.empty(); }
 
  private:
   union {
     std::array<std::shared_ptr<PeerWaker>, max_links> places_;  // only the first count_ exist: few are needed
   };
   std::size_t count_ = 0;
+  EventList sessions_;
 };
 
 }  // namespace framewire

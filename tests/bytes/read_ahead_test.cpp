@@ -37,7 +37,7 @@ class ReadAheadTest : public testing::Test {
       return stops_.load();
     });
     stream_.begin_epoch({.layout = bytes_layout(slot_bytes), .colour = {}});
-    EXPECT_TRUE(stream_.add_puller(-1)) << "somebody for whom there are slots";
+    EXPECT_TRUE(stream_.add_puller(nullptr)) << "somebody for whom there are slots";
     ahead_ = std::make_unique<ReadAhead>(*input_, &digest_);
   }
   ~ReadAheadTest() override { stops_ = true; }

@@ -56,6 +56,13 @@ TEST(PackedLayout, RefusesImpossibleSizes) {
   EXPECT_THROW(packed_layout(PixelFormat::rgba_grayf32le, 32768, 16385), Error);
 }
 
+TEST(LayoutFault, FindsPlanesOfBytes) {
+  FrameLayout layout = bytes_layout(100);
+  EXPECT_FALSE(validate_layout(layout, 100));
+  layout.plane_count = 1;
+  EXPECT_TRUE(validate_layout(layout, 100));
+}
+
 TEST(LayoutFault, FindsPlanesThatLieWrong) {
   const FrameLayout good = packed_layout(PixelFormat::yuv420p, 64, 48);
   EXPECT_TRUE(validate_layout(good, good.size_bytes - 1)) << "larger than its slot";

@@ -65,9 +65,9 @@ class PullingAStream : public Pulling {
   explicit PullingAStream(const RdmaPreferences& preferences = {}) : Pulling(preferences) {
     make_read_target();
     make_puller();
-    EXPECT_TRUE(stream_.add_puller(wake_.get()));
+    EXPECT_TRUE(stream_.add_puller(wake_));
   }
-  ~PullingAStream() override { stream_.remove_puller(wake_.get()); }
+  ~PullingAStream() override { stream_.remove_puller(wake_); }
 
   void begin_epoch(std::uint64_t bytes) {
     bytes_ = bytes;
@@ -93,7 +93,7 @@ class PullingAStream : public Pulling {
     EXPECT_FALSE(find_torn_line(frame.payload, frame.header.sequence)) << "frame " << frame.header.sequence;
   }
 
-  FileDescriptor wake_ = make_eventfd();
+  SharedEvent wake_ = make_shared_event();
   Stream stream_{{.name = "pulled", .slots_per_viewer = 1, .max_viewers = 1, .allows_pull = true}};
   std::uint32_t epoch_ = 0;
   std::uint64_t bytes_ = 0;

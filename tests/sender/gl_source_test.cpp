@@ -84,8 +84,8 @@ std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options
   source.take_input(stream.inbox());
   EXPECT_EQ(stream.inbox().give_input(&acts, acts.input), "");
   TakingLink link;
-  const FileDescriptor wake = make_eventfd();
-  SubscriberQueue queue(link, options.delivery, wake.get());
+  const SharedEvent wake = make_shared_event();
+  SubscriberQueue queue(link, options.delivery, wake);
   EXPECT_TRUE(stream.attach(queue));
   std::thread thread([&] {
     try {

@@ -107,7 +107,7 @@ class TakesAll final : public SenderLink {
 class TestViewer {
  public:
   TestViewer(Stream& stream, bool keeps_payload, std::size_t held = 0)
-      : stream_(&stream), link_(keeps_payload, held), queue_(link_, stream.options().delivery, wake_.get()) {
+      : stream_(&stream), link_(keeps_payload, held), queue_(link_, stream.options().delivery, wake_) {
     stream_->attach(queue_);
     thread_ = std::thread([this] { serve(); });
   }
@@ -140,13 +140,13 @@ class TestViewer {
         stream_->epoch_ready(queue_, epoch->number, 1, {}, true);
       }
       stream_->make_progress(queue_);
-      wait_for(wake_.get(), POLLIN, monotonic_ns() + ns_per_ms);
-      clear_eventfd(wake_.get());
+      wait_for(wake_->get(), POLLIN, monotonic_ns() + ns_per_ms);
+      clear_eventfd(wake_->get());
     }
   }
 
   Stream* stream_;
-  FileDescriptor wake_ = make_eventfd();
+  SharedEvent wake_ = make_shared_event();
   TakesAll link_;
   std::string ring_fault_;
   SubscriberQueue queue_;

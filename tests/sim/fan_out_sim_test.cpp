@@ -30,8 +30,8 @@ class SimulatedViewer {
         wire_(clock, {.seed = seed}),
         sender_(wire_.take_sender()),
         receiver_(wire_.take_receiver()),
-        wake_(make_eventfd()),
-        queue_(*sender_, delivery, wake_.get()) {
+        wake_(make_shared_event()),
+        queue_(*sender_, delivery, wake_) {
     is_attached_ = stream_.attach(queue_);
   }
   ~SimulatedViewer() { leave(); }
@@ -120,7 +120,7 @@ class SimulatedViewer {
   FakeWire wire_;
   std::unique_ptr<SenderLink> sender_;
   std::unique_ptr<ReceiverLink> receiver_;
-  FileDescriptor wake_;
+  SharedEvent wake_;
   SubscriberQueue queue_;
   bool is_attached_ = false;
   std::vector<IncomingFrame> held_;

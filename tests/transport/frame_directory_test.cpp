@@ -92,72 +92,72 @@ class PulledStream : public testing::Test {
     stream_.publish(std::move(*slot), {.user_tag = user_tag, .layout = {}});
   }
 
-  FileDescriptor wake_ = make_eventfd();
+  SharedEvent wake_ = make_shared_event();
   Stream stream_{{.name = "pulled", .slots_per_viewer = 1, .max_viewers = 1, .allows_pull = true}};
 };
 
 TEST_F(PulledStream, GoesForAPullerAlone) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   EXPECT_FALSE(stream_.claim_now());
-  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  ASSERT_TRUE(stream_.add_puller(wake_));
   EXPECT_EQ(stream_.viewer_count(), 1U);
   for (std::uint64_t i = 0; i < 20; ++i) {
     publish(i);
   }
   EXPECT_EQ(newest_of(*stream_.epoch_after(0)->pool->directory())->generation, 20U);
-  stream_.remove_puller(wake_.get());
+  stream_.remove_puller(wake_);
   EXPECT_FALSE(stream_.claim_now());
 }
 
 TEST_F(PulledStream, APullerSetsNoPaceSoThatAWholeDeliveryWaitsForSomebodyElse) {
   Stream every({.name = "every", .delivery = Delivery::every, .allows_pull = true});
   every.begin_epoch({.layout = bytes_layout(100), .colour = {}});
-  ASSERT_TRUE(every.add_puller(wake_.get()));
+  ASSERT_TRUE(every.add_puller(wake_));
   EXPECT_FALSE(every.claim_now());
-  every.remove_puller(wake_.get());
+  every.remove_puller(wake_);
 }
 
 TEST_F(PulledStream, TellsOfEveryNewFormatAndOfTheEnd) {
-  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  ASSERT_TRUE(stream_.add_puller(wake_));
   EXPECT_FALSE(stream_.epoch_after(0));
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
-  EXPECT_TRUE(clear_eventfd(wake_.get()));
+  EXPECT_TRUE(clear_eventfd(wake_->get()));
   EXPECT_EQ(stream_.epoch_after(0)->number, 1U);
   EXPECT_FALSE(stream_.epoch_after(1));
   publish(1);
   stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
-  EXPECT_TRUE(clear_eventfd(wake_.get()));
+  EXPECT_TRUE(clear_eventfd(wake_->get()));
   const auto epoch = stream_.epoch_after(1);
   ASSERT_TRUE(epoch);
   EXPECT_EQ(epoch->pool->slot_bytes(), 200U);
   EXPECT_FALSE(newest_of(*epoch->pool->directory()));
   stream_.finish();
-  EXPECT_TRUE(clear_eventfd(wake_.get()));
-  stream_.remove_puller(wake_.get());
+  EXPECT_TRUE(clear_eventfd(wake_->get()));
+  stream_.remove_puller(wake_);
 }
 
 TEST_F(PulledStream, TheMemoryOfAnEarlierFormatGoes) {
-  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  ASSERT_TRUE(stream_.add_puller(wake_));
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   publish(1);
   const std::weak_ptr<Pool> earlier = stream_.epoch_after(0)->pool;
   stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
   EXPECT_TRUE(earlier.expired());
-  stream_.remove_puller(wake_.get());
+  stream_.remove_puller(wake_);
 }
 
 TEST_F(PulledStream, TakesSoManyPullersAndNoMore) {
-  std::vector<FileDescriptor> wakes;
+  std::vector<SharedEvent> wakes;
   while (true) {
-    wakes.push_back(make_eventfd());
-    if (!stream_.add_puller(wakes.back().get())) {
+    wakes.push_back(make_shared_event());
+    if (!stream_.add_puller(wakes.back())) {
       break;
     }
     ASSERT_LT(wakes.size(), 1000U);
   }
   EXPECT_EQ(wakes.size() - 1, 16U);
-  for (const FileDescriptor& wake : wakes) {
-    stream_.remove_puller(wake.get());
+  for (const SharedEvent& wake : wakes) {
+    stream_.remove_puller(wake);
   }
   EXPECT_EQ(stream_.viewer_count(), 0U);
 }

@@ -85,11 +85,6 @@ TEST(Messages, MemoryIsHostMemoryUnlessItIsNamed) {
   EXPECT_EQ(read_epoch(epoch).memory, "cuda");
   json choose = to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .memory = {"cuda", "host"}});
   EXPECT_EQ(read_choose(choose).memory, (std::vector<std::string>{"cuda", "host"}));
-  const json offer =
-      to_json(OfferMessage{.session = {},
-                           .streams = {{.name = {}, .description = {}, .memory = "cuda", .memory_device = "ab"}},
-                           .links = {}});
-  EXPECT_EQ(read_offer(offer).streams.at(0).memory_device, "ab");
   EXPECT_EQ(memory_device_of(host_memory()), "");
   EXPECT_EQ(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3, .memory = "cuda"})).memory, "cuda");
   EXPECT_FALSE(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3})).takes_slices) << "as older viewers say";
@@ -103,6 +98,35 @@ TEST(Messages, MemoryIsHostMemoryUnlessItIsNamed) {
   }
   choose["memory"] = std::vector<std::string>(9, "cuda");
   EXPECT_THROW(read_choose(choose), Error) << "more kinds than any program has";
+}
+
+/// Viewers compare it with their own devices', and show it to nobody.
+TEST(Messages, TheDeviceOfAMemoryIsAUuid) {
+  const std::string uuid = "00112233445566778899aabbccddeeff";
+  json offer =
+      to_json(OfferMessage{.session = {},
+                           .streams = {{.name = {}, .description = {}, .memory = "cuda", .memory_device = uuid}},
+                           .links = {}});
+  EXPECT_EQ(read_offer(offer).streams.at(0).memory_device, uuid);
+  json& device = offer["streams"][0]["memory_device"];
+  device = "00112233445566778899AABBCCDDEEFF";
+  EXPECT_EQ(read_offer(offer).streams.at(0).memory_device, uuid) << "both are this device";
+  const json nonsense[] = {nullptr,
+                           1,
+                           "",
+                           "ab",
+                           uuid + "00",
+                           uuid.substr(1),
+                           uuid.substr(2) + "0g",
+                           uuid.substr(2) + "\u001b[",
+                           json::object(),
+                           json::array({uuid})};
+  for (const json& wrong : nonsense) {
+    device = wrong;
+    EXPECT_THROW(read_offer(offer), Error) << wrong.dump();
+  }
+  offer["streams"][0].erase("memory_device");
+  EXPECT_EQ(read_offer(offer).streams.at(0).memory_device, "");
 }
 
 /// A link's own fields bear its name in the message. Only the link itself understands them.

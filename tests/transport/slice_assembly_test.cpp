@@ -95,6 +95,9 @@ TEST(SliceAssemblyTest, AFrameThatWasBegunCanBeAborted) {
   assembly.add(slice_of(1, 3));
   EXPECT_TRUE(refuses(assembly, end_of_frame(3, 8))) << "another frame's end";
   EXPECT_FALSE(refuses(assembly, end_of_frame(3)));
+  FrameHeader used = end_of_frame(3);
+  used.slice = 1;
+  EXPECT_TRUE(refuses(assembly, used)) << "the number of the slice that came";
   EXPECT_EQ(assembly.add(end_of_frame(3)), Progress::aborted);
   EXPECT_TRUE(refuses(assembly, end_of_frame(3))) << "twice";
   EXPECT_FALSE(refuses(assembly, slice_of(1, 3, 8)));

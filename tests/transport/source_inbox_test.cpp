@@ -20,12 +20,12 @@ InputBatch input_of(std::vector<InputEvent> events) {
 class SourceInboxTest : public testing::Test {
  protected:
   SourceInboxTest() {
-    inbox_.join(&one_, one_.get());
-    inbox_.join(&other_, other_.get());
+    inbox_.join(&one_, one_);
+    inbox_.join(&other_, other_);
   }
 
-  const FileDescriptor one_ = make_eventfd();
-  const FileDescriptor other_ = make_eventfd();
+  const SharedEvent one_ = make_shared_event();
+  const SharedEvent other_ = make_shared_event();
   SourceInbox inbox_;
 };
 
@@ -65,11 +65,11 @@ TEST_F(SourceInboxTest, TheFirstViewerHasTheInputUntilItLeavesAndEverythingIsRel
             "");
   EXPECT_NE(inbox_.give_input(&other_, input_of({{3, TextInput{"b"}}})).find("another viewer"), std::string::npos);
   inbox_.leave(&other_);
-  inbox_.join(&other_, other_.get());
-  clear_eventfd(other_.get());
+  inbox_.join(&other_, other_);
+  clear_eventfd(other_->get());
   EXPECT_NE(inbox_.input_refusal(&other_), "") << "the owner has not left";
   inbox_.leave(&one_);
-  EXPECT_TRUE(clear_eventfd(other_.get())) << "another viewer may have the input now";
+  EXPECT_TRUE(clear_eventfd(other_->get())) << "another viewer may have the input now";
   EXPECT_EQ(inbox_.input_refusal(&other_), "");
   EXPECT_EQ(inbox_.give_input(&other_, input_of({{3, TextInput{"b"}}})), "");
   EXPECT_EQ(reader->take(), input_of({{1, FocusInput{true}},
@@ -109,12 +109,12 @@ TEST_F(SourceInboxTest, SessionsAreWokenWhenTheProgramBeginsToTakeWhatItRefused)
   EXPECT_EQ(inbox_.message_refusal(), "nobody asks");
   EXPECT_EQ(inbox_.counts().messages_dropped, 2U);
   EXPECT_EQ(inbox_.counts().messages_received, 0U);
-  clear_eventfd(one_.get());
+  clear_eventfd(one_->get());
   inbox_.take_messages([] {});
-  EXPECT_TRUE(clear_eventfd(one_.get()));
+  EXPECT_TRUE(clear_eventfd(one_->get()));
   EXPECT_EQ(inbox_.message_refusal(), "");
   const auto reader = inbox_.open_input();
-  EXPECT_TRUE(clear_eventfd(one_.get()));
+  EXPECT_TRUE(clear_eventfd(one_->get()));
 }
 
 TEST_F(SourceInboxTest, MessagesOfEachViewerWaitInOrderAndBounded) {
@@ -176,7 +176,7 @@ TEST_F(SourceInboxTest, MessagesOfViewersThatHaveLeftStillComeAndStayBounded) {
       inbox_.give_message(&one_, "{}");
     }
     inbox_.leave(&one_);
-    inbox_.join(&one_, one_.get());
+    inbox_.join(&one_, one_);
   }
   EXPECT_EQ(inbox_.counts().messages_dropped, 2 * most);
   inbox_.give_message(&other_, "{}");
@@ -195,7 +195,7 @@ TEST_F(SourceInboxTest, MessagesGoToAllViewersAndASlowOneLosesTheOldest) {
     EXPECT_EQ(*inbox_.next_outgoing(&one_), std::to_string(i));
   }
   EXPECT_FALSE(inbox_.next_outgoing(&one_));
-  EXPECT_TRUE(clear_eventfd(one_.get()));
+  EXPECT_TRUE(clear_eventfd(one_->get()));
   EXPECT_EQ(*inbox_.next_outgoing(&other_), "3");
   EXPECT_EQ(inbox_.counts().messages_dropped, 3U);
   inbox_.leave(&other_);

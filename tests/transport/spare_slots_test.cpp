@@ -48,9 +48,9 @@ class SpareSlotsTest : public ::testing::Test {
   }
 
   Stream stream_{{.slots_per_viewer = 3, .max_viewers = 1}};
-  FileDescriptor wake_ = make_eventfd();
+  SharedEvent wake_ = make_shared_event();
   test::HoldingLink link_;
-  SubscriberQueue queue_{link_, Delivery::latest, wake_.get()};
+  SubscriberQueue queue_{link_, Delivery::latest, wake_};
 };
 
 TEST_F(SpareSlotsTest, TakeNoneOfTheOthersAndNeedNoRoom) {

@@ -30,7 +30,7 @@ const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
 /// A viewer that is ready for the stream's newest epoch, and has a credit for every frame.
 class ReadyViewer {
  public:
-  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_.get()) {
+  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_) {
     EXPECT_TRUE(stream_.attach(queue));
     get_ready();
   }
@@ -55,7 +55,7 @@ class ReadyViewer {
 
  private:
   Stream& stream_;
-  FileDescriptor event_ = make_eventfd();
+  SharedEvent event_ = make_shared_event();
 
  public:
   HoldingLink link;
@@ -204,6 +204,22 @@ TEST(StreamOptionsTest, OutOfRangeAreRefused) {
   Stream stream({.name = "test"});
   expect_error([&] { stream.begin_epoch(format, 99); }, "a slot of 99 bytes");
   expect_error([&] { stream.begin_epoch(format, 0, max_extra_slots + 1); }, "25 slots");
+}
+
+/// A header has no room for so many planes.
+TEST(StreamLayouts, ThatNoViewerTakesAreRefused) {
+  Stream stream({.name = "test"});
+  StreamFormat wrong{.layout = packed_layout(PixelFormat::rgba, 4, 4), .colour = {}};
+  wrong.layout.plane_count = 9;
+  expect_error([&] { stream.begin_epoch(wrong); }, "has 1 planes, not 9");
+  wrong.layout = bytes_layout(100);
+  wrong.layout.plane_count = 1;
+  expect_error([&] { stream.begin_epoch(wrong); }, "bytes has no planes");
+  stream.begin_epoch(format);
+  const FrameInfo info{.layout = wrong.layout};
+  expect_error([&] { stream.publish(std::move(*stream.claim({.unwatched = true})), info); }, "bytes has no planes");
+  expect_error([&] { stream.begin_frame(std::move(*stream.claim({.unwatched = true})), info, 2); }, "no planes");
+  EXPECT_EQ(stream.slots_in_use(), 0U);
 }
 
 // ---- Several threads ----

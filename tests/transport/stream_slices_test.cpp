@@ -23,7 +23,7 @@ const StreamFormat sliced_format{.layout = bytes_layout(sliced_bytes), .colour =
 class SliceViewer {
  public:
   SliceViewer(Stream& stream, Delivery delivery, bool takes_slices)
-      : stream_(stream), takes_slices_(takes_slices), queue(link, delivery, event.get()) {
+      : stream_(stream), takes_slices_(takes_slices), queue(link, delivery, event) {
     EXPECT_TRUE(stream_.attach(queue));
     get_ready();
   }
@@ -67,7 +67,7 @@ class SliceViewer {
   bool is_attached_ = true;
 
  public:
-  FileDescriptor event = make_eventfd();
+  SharedEvent event = make_shared_event();
   HoldingLink link;
   SubscriberQueue queue;
 };
@@ -217,11 +217,11 @@ TEST_F(StreamSlices, ANewFormatWaitsForTheFrameThatWasBegun) {
   frame->publish(0);
   stream_.begin_epoch({.layout = bytes_layout(2 * sliced_bytes), .colour = {}});
   EXPECT_FALSE(viewer.get_ready());
-  clear_eventfd(viewer.event.get());
+  clear_eventfd(viewer.event->get());
   for (std::uint16_t i = 1; i < slice_number; ++i) {
     frame->publish(i);
   }
-  EXPECT_TRUE(clear_eventfd(viewer.event.get())) << "the session is told";
+  EXPECT_TRUE(clear_eventfd(viewer.event->get())) << "the session is told";
   EXPECT_TRUE(viewer.get_ready());
   publish_all(*begin());
   EXPECT_EQ(viewer.link.headers.back().epoch, 2U);

@@ -99,8 +99,8 @@ class Waking : public testing::Test {
   Stream stream_{{.name = "test", .delivery = Delivery::latest}};
   std::shared_ptr<AskingWaker> waker_ = std::make_shared<AskingWaker>(stream_);
   WakingLink link_{waker_};
-  FileDescriptor event_ = make_eventfd();
-  SubscriberQueue queue_{link_, Delivery::latest, event_.get()};
+  SharedEvent event_ = make_shared_event();
+  SubscriberQueue queue_{link_, Delivery::latest, event_};
 };
 
 TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
@@ -122,8 +122,8 @@ TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
   Stream stream({.name = "test", .delivery = Delivery::every});
   const auto waker = std::make_shared<AskingWaker>(stream);
   WakingLink link(waker);
-  const FileDescriptor event = make_eventfd();
-  SubscriberQueue queue(link, Delivery::every, event.get());
+  const SharedEvent event = make_shared_event();
+  SubscriberQueue queue(link, Delivery::every, event);
   stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   ASSERT_TRUE(stream.attach(queue));
   ASSERT_TRUE(stream.epoch_to_announce(queue));
@@ -163,8 +163,8 @@ struct Viewer {
   Stream& stream;
   std::shared_ptr<AskingWaker> waker;
   WakingLink link{waker};
-  FileDescriptor event = make_eventfd();
-  SubscriberQueue queue{link, Delivery::latest, event.get()};
+  SharedEvent event = make_shared_event();
+  SubscriberQueue queue{link, Delivery::latest, event};
   bool is_attached = false;
 };
 
@@ -201,8 +201,8 @@ TEST(StreamThatEndsWithItsViewers, EndsTheWaitForARequest) {
   stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   stream.renders().offer();
   HoldingLink link;
-  const FileDescriptor event = make_eventfd();
-  SubscriberQueue queue(link, Delivery::latest, event.get());
+  const SharedEvent event = make_shared_event();
+  SubscriberQueue queue(link, Delivery::latest, event);
   ASSERT_TRUE(stream.attach(queue));
   const int viewer = 0;
   ASSERT_FALSE(stream.renders().ask(&viewer, {.id = 1, .camera = orbiting_camera(0, 0, 4), .time_ns = 5}));

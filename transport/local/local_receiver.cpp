@@ -124,10 +124,7 @@ std::optional<IncomingFrame> LocalReceiver::take_slice() noexcept {
     return fail(std::string("the sender announced ") + why_not);
   }
   frame->is_last = assembly.add(header) != SliceAssembly::Progress::part;
-  frame->block = pool->block;
-  frame->offset_in_block_bytes = header.slot * pool->stride_bytes;
-  frame->payload = host_bytes(*pool->block, frame->offset_in_block_bytes, header.layout.size_bytes);
-  frame->received_ns = monotonic_ns();
+  set_arrived(*frame, pool->block, header.slot * pool->stride_bytes);
   return frame;
 }
 
@@ -135,14 +132,14 @@ LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) noexcep
   if (current_.epoch == epoch && current_.block) {
     return &current_;
   }
+  std::list<MappedPool> left;  // unmapped after the mutex is released
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(pools_, epoch, &MappedPool::epoch);
-  if (found == pools_.end()) {
+  MappedPool* const pool = leave_earlier(pools_, left, [&](const MappedPool& one) { return one.epoch == epoch; });
+  if (pool == nullptr) {
     return nullptr;
   }
-  // Frames arrive in order, so earlier epochs are over. Only frames that are still held keep their pools mapped.
-  current_ = std::move(*found);
-  pools_.erase(pools_.begin(), std::next(found));
+  std::swap(current_, *pool);
+  left.splice(left.end(), pools_, pools_.begin());
   return &current_;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,8 +66,8 @@ class LocalReceiver final : public ReceiverLink {
   std::mutex credit_mutex_;  // never held over a system call
   std::uint32_t given_back_ = 0;
 
-  mutable std::mutex mutex_;       // begin_epoch() runs on the subscriber's thread
-  std::vector<MappedPool> pools_;  // announced and not used yet
+  mutable std::mutex mutex_;     // begin_epoch() runs on the subscriber's thread
+  std::list<MappedPool> pools_;  // announced and not used yet
   std::string fault_;
   std::atomic<bool> is_broken_ = false;
   std::atomic<bool> sender_hung_up_ = false;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
@@ -74,6 +75,8 @@ class RdmaLinkCore {
   bool poll_sends() noexcept;
   /// Requests a notification of the next completion; a device that is gone ends the link.
   void request_notification() noexcept;
+  /// Also once after the link has ended: who arms it may have missed the event of the end.
+  [[nodiscard]] bool has_no_end_to_report() noexcept { return is_open() || std::exchange(end_reported_, true); }
   /// Has the next maintain() release registered memory, without the mutex: deregistering takes long, and this may be
   /// the thread of a source. Does not allocate for up to max_retired objects between two calls of maintain().
   void retire(std::shared_ptr<const void> memory) noexcept;
@@ -100,6 +103,7 @@ class RdmaLinkCore {
   mutable std::mutex mutex_;
   SendQueue sends_;
   std::string fault_;
+  bool end_reported_ = false;
   std::vector<std::shared_ptr<const void>> retired_;
   std::vector<std::shared_ptr<const void>> leaving_;  // used by maintain() only; empty between two calls
 };

@@ -93,16 +93,13 @@ LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_
             .stride_bytes = slot_stride_bytes(slot_bytes),
             .pool = *access,
             .slots = {},
-            .free_slots = {},
+            .free_slots = all_free(ring_slots),
             .is_held = std::vector<bool>(ring_slots, false)};
   const unsigned ordering = relaxed_ordering_ ? relaxed : 0U;
   ring.slots = register_memory(core_.connection().protection_domain(),
                                HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
                                landing_access(core_.connection().capabilities()) | ordering);
   living_rings_.add(ring.slots->block);
-  for (std::uint32_t i = ring_slots; i > 0; --i) {
-    ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
-  }
   {
     const std::scoped_lock lock(core_.mutex());
     is_ready_ = false;
@@ -169,7 +166,7 @@ bool RdmaPuller::arm() noexcept {
   const bool waits_for_time = core_.is_open() && is_resting && has_room;
   set_timer(timer_.get(), waits_for_time ? std::max<std::int64_t>(next_poll_ns_, 1) : 0);
   const bool goes_on = is_ready_ && core_.is_open() && (is_resting ? may_poll() : has_read());
-  return !goes_on && (core_.is_open() || std::exchange(end_reported_, true));
+  return !goes_on && core_.has_no_end_to_report();
 }
 
 void RdmaPuller::return_credit(const FrameHeader& header) noexcept {
@@ -297,10 +294,7 @@ std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
   IncomingFrame frame;
   frame.header = poll_state_.header;
   frame.header.slot = poll_state_.slot;
-  frame.block = ring_->slots->block;
-  frame.offset_in_block_bytes = poll_state_.slot * ring_->stride_bytes;
-  frame.payload = host_bytes(*frame.block, frame.offset_in_block_bytes, frame.header.layout.size_bytes);
-  frame.received_ns = monotonic_ns();
+  set_arrived(frame, ring_->slots->block, poll_state_.slot * ring_->stride_bytes);
   return frame;
 }
 

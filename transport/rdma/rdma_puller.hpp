@@ -106,7 +106,6 @@ class RdmaPuller final : public ReceiverLink {
   std::uint64_t awaited_ = 0;  // work requests that must complete before the next step
   std::uint64_t last_generation_ = 0;
   std::int64_t next_poll_ns_ = 0;
-  bool end_reported_ = false;
 };
 
 }  // namespace framewire

@@ -128,6 +128,7 @@ void RdmaReceiver::maintain() noexcept {
 // ---- On the receiving thread ----
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
+  Rings left;
   const std::scoped_lock lock(core_.mutex());
   ++taken_in_a_row_;
   if (!arrived_.empty()) {
@@ -136,7 +137,9 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   // One completion at a time, so that each frame is delivered at once.
   ibv_wc completion;
   while (ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
-    if (auto frame = take(completion)) {
+    auto frame = take(completion);
+    left.splice(left.end(), left_rings_);
+    if (frame) {
       return frame;
     }
   }
@@ -147,13 +150,15 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
 
 bool RdmaReceiver::arm() noexcept {
   core_.clear_end();
+  Rings left;
   const std::scoped_lock lock(core_.mutex());
   core_.connection().take_notifications();
   core_.request_notification();
   // Completions before the request are not reported.
   receive_completed();
+  left.splice(left.end(), left_rings_);
   send_credits();
-  return arrived_.empty() && (core_.is_open() || std::exchange(end_reported_, true));
+  return arrived_.empty() && core_.has_no_end_to_report();
 }
 
 void RdmaReceiver::receive_completed() noexcept {
@@ -208,10 +213,7 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
   if (!show_writes(*ring)) {
     return std::nullopt;
   }
-  frame->block = ring->payload_block();
-  frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
-  frame->payload = host_bytes(*frame->block, frame->offset_in_block_bytes, header.layout.size_bytes);
-  frame->received_ns = monotonic_ns();
+  set_arrived(*frame, ring->payload_block(), header.slot * ring->stride_bytes());
   return frame;
 }
 
@@ -258,20 +260,20 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
 }
 
 RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
-  const auto found =
-      std::ranges::find(rings_, epoch_bits, [](const auto& ring) { return low_epoch_bits(ring->epoch()); });
-  if (found == rings_.end()) {
+  const auto* const ring =
+      leave_earlier(rings_, left_rings_, [&](const auto& one) { return low_epoch_bits(one->epoch()) == epoch_bits; });
+  if (ring == nullptr) {
     return nullptr;
   }
-  // Frames arrive in order, so earlier rings get no more frames. Frames that are still held keep their memory alive.
-  for (auto ring = rings_.begin(); ring != found; ++ring) {
-    if ((*ring)->close_windows()) {
-      core_.retire(std::move(*ring));  // deregistering their memory takes longer
+  // Only the memory of those without windows must be deregistered before the program has the frame.
+  for (auto& earlier : left_rings_) {
+    if (earlier->close_windows()) {
+      core_.retire(std::move(earlier));
     }
   }
-  rings_.erase(rings_.begin(), found);
-  rings_.front()->has_frames = true;
-  return rings_.front().get();
+  std::erase(left_rings_, nullptr);
+  (*ring)->has_frames = true;
+  return ring->get();
 }
 
 // ---- Credits ----

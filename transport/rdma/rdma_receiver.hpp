@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,6 +41,8 @@ class RdmaReceiver final : public ReceiverLink {
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
 
  private:
+  using Rings = std::list<std::shared_ptr<RdmaRing>>;
+
   // Under the mutex.
   void receive_completed() noexcept;
   std::optional<IncomingFrame> take(const ibv_wc& completion) noexcept;
@@ -61,11 +64,11 @@ class RdmaReceiver final : public ReceiverLink {
   LivingRings living_rings_;                    // begin_epoch()
 
   // Guarded by core_.mutex().
-  std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one arrives
-  FixedQueue<IncomingFrame> arrived_;             // found while arming or at the end, and not polled yet
+  Rings rings_;                        // the newest last; earlier ones until a frame of a later one arrives
+  Rings left_rings_;                   // such earlier ones, for who releases the mutex: that deregisters their memory
+  FixedQueue<IncomingFrame> arrived_;  // found while arming or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;
   std::uint64_t taken_in_a_row_ = 0;  // frames since the last poll() that found none
-  bool end_reported_ = false;
 };
 
 }  // namespace framewire

@@ -76,8 +76,9 @@ void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
   auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(), pool->block());
   core_.say_how_reached(*memory_region);
   const std::scoped_lock lock(core_.mutex());
-  announced_pool_ = std::move(pool);
-  announced_memory_region_ = std::move(memory_region);
+  // Of an epoch that the viewer was never ready for: deregistered after the mutex is released.
+  announced_pool_.swap(pool);
+  announced_memory_region_.swap(memory_region);
 }
 
 void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept {
@@ -104,9 +105,7 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, cons
   remote->pool = std::exchange(announced_memory_region_, nullptr);
   announced_pool_.reset();
   remote->slices_out.assign(ring_slots, 0);
-  for (std::uint32_t i = ring_slots; i > 0; --i) {
-    remote->free_slots.push_back(static_cast<std::uint16_t>(i - 1));
-  }
+  remote->free_slots = all_free(ring_slots);
   rings_.push_back(std::move(remote));
 }
 

@@ -2,11 +2,14 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "memory/block.hpp"
+#include "transport/control/hex.hpp"
 #include "transport/json_fields.hpp"
 #include "transport/session/message_fields.hpp"
 
@@ -169,6 +172,18 @@ StreamFormat read_format(const json& message) {
   return format;
 }
 
+/// In small letters, as memory_device_of() writes it; empty if it is missing.
+std::string read_memory_device(const json& stream) {
+  if (!stream.contains("memory_device")) {
+    return {};
+  }
+  DeviceUuid uuid{};
+  if (!read_hex(text_field(stream, "memory_device"), std::as_writable_bytes(std::span(uuid)))) {
+    throw wrong_field(stream, "memory_device");
+  }
+  return to_hex(std::as_bytes(std::span(uuid)));
+}
+
 }  // namespace
 
 void add_link_fields(json& message, LinkKind link, const LinkDescription& fields) {
@@ -271,7 +286,7 @@ OfferMessage read_offer(const json& message) {
     offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
                              delivery_field(stream), optional_text_field(stream, "description"),
                              optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file"),
-                             read_memory(stream), optional_text_field(stream, "memory_device")});
+                             read_memory(stream), read_memory_device(stream)});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // Ignore unknown links: a newer or an older peer may have other ones.

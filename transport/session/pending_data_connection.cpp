@@ -1,12 +1,13 @@
 #include "transport/session/pending_data_connection.hpp"
 
-#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "transport/session/data_link.hpp"
 
 namespace framewire {
@@ -16,17 +17,24 @@ PendingDataConnection::PendingDataConnection(SessionAcceptor& acceptor, const Da
     : acceptor_(acceptor),
       connection_(connection),
       channel_(channel),
-      deadline_ns_(monotonic_ns() + data_connection_timeout_ns) {}
+      deadline_ns_(monotonic_ns() + data_connection_timeout_ns) {
+  acceptor_.watch(connection_, arrived_);
+  signal_eventfd(arrived_->get());  // it may have come already
+}
 
 PendingDataConnection::~PendingDataConnection() {
   acceptor_.forget(connection_);
 }
 
 std::optional<IncomingDataConnection> PendingDataConnection::next() {
-  constexpr std::int64_t poll_interval_ns = 50 * ns_per_ms;
   has_new_message_ = false;
-  auto incoming = acceptor_.await_data(connection_, std::min(deadline_ns_, monotonic_ns() + poll_interval_ns));
-  if (incoming) {
+  if (!channel_.has_buffered()) {
+    std::array descriptors{pollfd{.fd = arrived_->get(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = channel_.fd(), .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, deadline_ns_);
+  }
+  clear_eventfd(arrived_->get());
+  if (auto incoming = acceptor_.await_data(connection_, 0)) {
     return incoming;
   }
   if (auto message = channel_.try_receive()) {

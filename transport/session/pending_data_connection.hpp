@@ -21,8 +21,8 @@ class PendingDataConnection {
   PendingDataConnection(const PendingDataConnection&) = delete;
   PendingDataConnection& operator=(const PendingDataConnection&) = delete;
 
-  /// Waits briefly. Returns the connection if it has arrived. Returns nullopt so that the caller can check message()
-  /// and its own state. Throws Error: lost_peer at the deadline, when the peer closes the channel, and when this side
+  /// Waits for the connection or a message. Returns the connection if it has arrived; after nullopt there may be a
+  /// message(). Throws Error: lost_peer at the deadline, when the peer closes the channel, and when this side
   /// stops; failed when the peer sends more than max_messages or max_kept_bytes.
   std::optional<IncomingDataConnection> next();
 
@@ -42,6 +42,7 @@ class PendingDataConnection {
   const DataConnectionId connection_;
   MessageChannel& channel_;
   const std::int64_t deadline_ns_;
+  const SharedEvent arrived_ = make_shared_event();
   std::vector<nlohmann::json> messages_;
   std::size_t kept_bytes_ = 0;
   bool has_new_message_ = false;  // the last of messages_ arrived in the last next()

@@ -10,8 +10,8 @@ namespace {
 
 class PullSubscription final : public Subscription {
  public:
-  PullSubscription(Stream& stream, std::unique_ptr<ReadTarget> read_target, int wake_event)
-      : stream_(stream), read_target_(std::move(read_target)), wake_event_(wake_event) {}
+  PullSubscription(Stream& stream, std::unique_ptr<ReadTarget> read_target, SharedEvent wake_event)
+      : stream_(stream), read_target_(std::move(read_target)), wake_event_(std::move(wake_event)) {}
 
   ~PullSubscription() override { PullSubscription::leave(); }
 
@@ -68,7 +68,7 @@ class PullSubscription final : public Subscription {
  private:
   Stream& stream_;
   std::unique_ptr<ReadTarget> read_target_;
-  int wake_event_;
+  SharedEvent wake_event_;
   bool has_joined_ = false;
   std::uint32_t announced_epoch_ = 0;
   std::uint32_t ready_epoch_ = 0;
@@ -77,8 +77,8 @@ class PullSubscription final : public Subscription {
 }  // namespace
 
 std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
-                                                     int wake_event) {
-  return std::make_unique<PullSubscription>(stream, std::move(read_target), wake_event);
+                                                     SharedEvent wake_event) {
+  return std::make_unique<PullSubscription>(stream, std::move(read_target), std::move(wake_event));
 }
 
 }  // namespace framewire

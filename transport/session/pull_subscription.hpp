@@ -12,6 +12,6 @@ namespace framewire {
 
 /// `wake_event` as for make_push_subscription().
 std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
-                                                     int wake_event);
+                                                     SharedEvent wake_event);
 
 }  // namespace framewire

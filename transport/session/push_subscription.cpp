@@ -11,8 +11,8 @@ namespace {
 
 class PushSubscription final : public Subscription {
  public:
-  PushSubscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
-      : stream_(stream), link_(std::move(link)), queue_(*link_, delivery, wake_event) {
+  PushSubscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, SharedEvent wake_event)
+      : stream_(stream), link_(std::move(link)), queue_(*link_, delivery, std::move(wake_event)) {
     if (delivery == Delivery::latest) {
       link_->bound_send_queue();
     }
@@ -85,8 +85,8 @@ class PushSubscription final : public Subscription {
 }  // namespace
 
 std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link,
-                                                     Delivery delivery, int wake_event) {
-  return std::make_unique<PushSubscription>(stream, std::move(link), delivery, wake_event);
+                                                     Delivery delivery, SharedEvent wake_event) {
+  return std::make_unique<PushSubscription>(stream, std::move(link), delivery, std::move(wake_event));
 }
 
 }  // namespace framewire

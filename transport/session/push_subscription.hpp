@@ -9,8 +9,8 @@
 
 namespace framewire {
 
-/// `wake_event` is signalled when there is an epoch to announce, or at the stream's end; it outlives the subscription.
+/// `wake_event` is signalled when there is an epoch to announce, or at the stream's end.
 std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link,
-                                                     Delivery delivery, int wake_event);
+                                                     Delivery delivery, SharedEvent wake_event);
 
 }  // namespace framewire

@@ -50,8 +50,8 @@ std::string SenderContext::label_of(std::string_view peer, const StreamOptions& 
 }
 
 SenderNegotiation::SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer,
-                                     DataConnector data_connector, int wake_event)
-    : context_(context), viewer_(viewer), data_connector_(data_connector), wake_event_(wake_event) {}
+                                     DataConnector data_connector, SharedEvent wake_event)
+    : context_(context), viewer_(viewer), data_connector_(data_connector), wake_event_(std::move(wake_event)) {}
 
 NegotiatedSession SenderNegotiation::negotiate() {
   MessageChannel& channel = *viewer_.channel;

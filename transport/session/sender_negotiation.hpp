@@ -48,9 +48,9 @@ struct NegotiatedSession {
 /// targets of `data_connector` outlive it.
 class SenderNegotiation {
  public:
-  /// Subscriptions signal `wake_event`, which outlives them, when the session has something to do.
+  /// Subscriptions signal `wake_event` when the session has something to do.
   SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataConnector data_connector,
-                    int wake_event);
+                    SharedEvent wake_event);
 
   /// Exchanges hellos, sends the offer and handles the viewer's choice. Throws Error: refused (by either side),
   /// lost_peer, failed.
@@ -79,7 +79,7 @@ class SenderNegotiation {
   SenderContext& context_;
   const AuthenticatedChannel& viewer_;
   DataConnector data_connector_;
-  int wake_event_;
+  SharedEvent wake_event_;
   SessionId session_{};
   OfferMessage offer_;
   std::size_t choices_ = 0;  // made by the viewer; at most one for each offered link

@@ -35,8 +35,8 @@ std::string no_room_message(const StreamOptions& options) {
 SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataConnector data_connector)
     : context_(context),
       authenticated_(std::move(authenticated)),
-      wake_event_(make_eventfd()),
-      negotiation_(context_, authenticated_, data_connector, wake_event_.get()) {}
+      wake_event_(make_shared_event()),
+      negotiation_(context_, authenticated_, data_connector, wake_event_) {}
 
 SenderSession::~SenderSession() {
   if (stream_ != nullptr) {
@@ -111,7 +111,7 @@ void SenderSession::join(NegotiatedSession agreed) {
     forget_viewer();
   }
   if (stream_ != agreed.stream) {
-    agreed.stream->inbox().join(this, wake_event_.get());
+    agreed.stream->inbox().join(this, wake_event_);
   }
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
@@ -137,7 +137,7 @@ void SenderSession::join(NegotiatedSession agreed) {
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   join(negotiation_.handle_choice(std::move(answer)));
   link_closed_ns_ = 0;
-  signal_eventfd(wake_event_.get());  // a message may be waiting, and an epoch must be announced
+  signal_eventfd(wake_event_->get());  // a message may be waiting, and an epoch must be announced
 }
 
 /// Gives up a link that this side cannot use, for example when the pool is too large to register for RDMA. Tells the
@@ -389,7 +389,7 @@ void SenderSession::wait() {
       pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
       // A closed connection stays readable, so polling it would spin.
       pollfd{.fd = link_closed_ns_ == 0 ? subscription_->descriptor() : -1, .events = POLLIN, .revents = 0},
-      pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = wake_event_->get(), .events = POLLIN, .revents = 0},
       pollfd{.fd = subscription_->link().maintenance_descriptor(), .events = POLLIN, .revents = 0}};
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   wait_until(descriptors, stop_at_ns > monotonic_ns() ? std::min(next_check_ns_, stop_at_ns) : next_check_ns_);
@@ -398,7 +398,7 @@ void SenderSession::wait() {
     subscription_->on_readable();
   }
   if (descriptors[2].revents != 0) {
-    clear_eventfd(wake_event_.get());
+    clear_eventfd(wake_event_->get());
   }
   if (descriptors[3].revents != 0) {
     next_check_ns_ = 0;

@@ -47,7 +47,7 @@ class SenderSession {
   /// fails. An established session returns a report instead.
   SessionReport run();
 
-  void wake() noexcept { signal_eventfd(wake_event_.get()); }
+  void wake() noexcept { signal_eventfd(wake_event_->get()); }
   /// Whether the viewer counts as a viewer of its stream. Any thread.
   [[nodiscard]] bool has_joined() const noexcept { return has_joined_.load(std::memory_order_relaxed); }
   /// SenderContext::label_of() this viewer. After run() has returned.
@@ -80,7 +80,7 @@ class SenderSession {
 
   SenderContext& context_;
   AuthenticatedChannel authenticated_;
-  FileDescriptor wake_event_;
+  SharedEvent wake_event_;
   SenderNegotiation negotiation_;
   Stream* stream_ = nullptr;
   LinkKind link_kind_{};  // of the link in use

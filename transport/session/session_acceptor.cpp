@@ -78,16 +78,26 @@ std::optional<IncomingDataConnection> SessionAcceptor::await_data(const DataConn
   return std::nullopt;
 }
 
+void SessionAcceptor::watch(const DataConnectionId& connection, SharedEvent event) {
+  const std::scoped_lock lock(mutex_);
+  watchers_.push_back({connection, std::move(event)});
+}
+
 void SessionAcceptor::forget(const DataConnectionId& connection) noexcept {
   tokens_.forget(connection.session);
   const std::scoped_lock lock(mutex_);
+  std::erase_if(watchers_, [&](const Watcher& one) { return one.connection == connection; });
   std::erase_if(authenticated_data_,
                 [&](const AuthenticatedDataConnection& one) { return one.connection == connection; });
 }
 
 void SessionAcceptor::end_waits() noexcept {
+  EventList events;
   const std::scoped_lock lock(mutex_);
   waits_ended_ = true;
+  for (const Watcher& one : watchers_) {
+    events.add(one.event);
+  }
   connection_authenticated_.notify_all();
 }
 
@@ -105,8 +115,8 @@ void SessionAcceptor::accept_loop() noexcept {
 
 /// Returns false when the acceptor closes.
 bool SessionAcceptor::wait_and_accept() {
-  constexpr std::int64_t reap_interval_ns = ns_per_s;
-  std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
+                                  {.fd = news_event_.get(), .events = POLLIN, .revents = 0}};
   const bool has_room = unidentified_.load() < max_unidentified;
   if (has_room) {
     const auto listening = listener_.descriptors();
@@ -114,10 +124,11 @@ bool SessionAcceptor::wait_and_accept() {
   } else {
     evict_oldest();
   }
-  wait_until(descriptors, monotonic_ns() + (has_room ? reap_interval_ns : pause_ns));
+  wait_until(descriptors, has_room ? next_expiry_ns() : monotonic_ns() + pause_ns);
   if (descriptors.front().revents != 0) {
     return false;
   }
+  clear_eventfd(news_event_.get());
   accept_all();
   if (const int fault = listener_.accept_fault(); fault != 0) {
     warn("cannot accept a connection: " + errno_text(fault));
@@ -192,6 +203,7 @@ void SessionAcceptor::serve(PendingConnection& pending, AcceptedSocket& accepted
   }
   set_identified(pending);
   pending.is_done = true;
+  signal_eventfd(news_event_.get());
 }
 
 void SessionAcceptor::identify_and_serve(PendingConnection& pending, AcceptedSocket accepted) {
@@ -268,9 +280,18 @@ void SessionAcceptor::receive_data_hello(AcceptedSocket accepted, std::int64_t d
 }
 
 void SessionAcceptor::store_authenticated(const DataConnectionId& connection, IncomingDataConnection incoming) {
-  const std::scoped_lock lock(mutex_);
-  authenticated_data_.push_back({connection, std::move(incoming), monotonic_ns() + authenticated_lifetime_ns});
-  connection_authenticated_.notify_all();
+  EventList events;
+  {
+    const std::scoped_lock lock(mutex_);
+    authenticated_data_.push_back({connection, std::move(incoming), monotonic_ns() + authenticated_lifetime_ns});
+    for (const Watcher& one : watchers_) {
+      if (one.connection == connection) {
+        events.add(one.event);
+      }
+    }
+    connection_authenticated_.notify_all();
+  }
+  signal_eventfd(news_event_.get());
 }
 
 // ---- Links that have a listener of their own ----
@@ -357,6 +378,12 @@ void SessionAcceptor::drop_expired() noexcept {
   const std::scoped_lock lock(mutex_);
   std::erase_if(authenticated_data_,
                 [now_ns](const AuthenticatedDataConnection& one) { return one.expires_ns <= now_ns; });
+}
+
+/// INT64_MAX: nothing expires.
+std::int64_t SessionAcceptor::next_expiry_ns() noexcept {
+  const std::scoped_lock lock(mutex_);
+  return authenticated_data_.empty() ? INT64_MAX : authenticated_data_.front().expires_ns;  // the oldest
 }
 
 }  // namespace framewire

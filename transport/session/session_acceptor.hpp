@@ -21,6 +21,7 @@
 #include "transport/control/authenticate.hpp"
 #include "transport/control/listener.hpp"
 #include "transport/control/token.hpp"
+#include "transport/event_list.hpp"
 #include "transport/link_provider.hpp"
 
 namespace framewire {
@@ -63,6 +64,9 @@ class SessionAcceptor {
   /// Waits for that authenticated connection; nullopt at the deadline. Throws Error (lost_peer) after end_waits(). Any
   /// thread.
   std::optional<IncomingDataConnection> await_data(const DataConnectionId& connection, std::int64_t deadline_ns);
+  /// Signals `event` when that connection arrives, and at end_waits(), until forget(): then await_data() does not wait.
+  /// Any thread.
+  void watch(const DataConnectionId& connection, SharedEvent event);
   /// Revokes the token, and drops the connection if it has arrived. Any thread.
   void forget(const DataConnectionId& connection) noexcept;
   /// Ends all current and future await_data() calls, for an owner that shuts down. Any thread.
@@ -93,6 +97,10 @@ class SessionAcceptor {
         false;  // closed because the acceptor shuts down, not for a fault of the peer; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
+  struct Watcher {
+    DataConnectionId connection;
+    SharedEvent event;
+  };
   struct AuthenticatedDataConnection {
     DataConnectionId connection;
     IncomingDataConnection incoming;
@@ -116,6 +124,7 @@ class SessionAcceptor {
   void warn(const std::string& text);
   void reap() noexcept;
   void drop_expired() noexcept;
+  [[nodiscard]] std::int64_t next_expiry_ns() noexcept;
 
   Listener listener_;
   const AuthenticateOptions authenticate_;
@@ -123,6 +132,7 @@ class SessionAcceptor {
   Log& log_;
   IssuedTokens tokens_;
   FileDescriptor stop_event_;
+  FileDescriptor news_event_ = make_eventfd();  // a thread has ended, or a connection is there that may expire
   std::atomic<std::size_t> unidentified_ = 0;
   std::list<std::unique_ptr<PendingConnection>> pending_;  // used by the accepting thread only
 
@@ -131,6 +141,7 @@ class SessionAcceptor {
   std::int64_t warnings_suppressed_until_ns_ = 0;
   std::uint64_t suppressed_warnings_ = 0;
   std::list<AuthenticatedDataConnection> authenticated_data_;
+  std::vector<Watcher> watchers_;
   bool waits_ended_ = false;
   // Set by the constructor before thread_ starts, and constant afterwards.
   struct OwnListener {

@@ -109,15 +109,14 @@ TcpReader::Place TcpReceiver::place_of(const FrameHeader& header) noexcept {
 }
 
 std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
+  std::list<std::shared_ptr<TcpRing>> left;  // unmapped after the mutex is released
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(rings_, epoch, [](const auto& ring) { return ring->epoch; });
-  if (found == rings_.end()) {
+  const auto* const ring = leave_earlier(rings_, left, [&](const auto& one) { return one->epoch == epoch; });
+  if (ring == nullptr) {
     return nullptr;
   }
-  // Frames arrive in order: only frames that are still held keep earlier rings.
-  rings_.erase(rings_.begin(), found);
-  rings_.front()->has_frames = true;
-  return rings_.front();
+  (*ring)->has_frames = true;
+  return *ring;
 }
 
 /// Hands the frame or slice that the reader has completed to the program. False if there is nothing for it.
@@ -130,13 +129,8 @@ bool TcpReceiver::take_frame() noexcept {
   } else if (!takes_slices()) {
     return false;
   }
-  const std::uint64_t offset_bytes = header.slot * ring.stride_bytes;
-  IncomingFrame frame{.header = header,
-                      .is_last = is_last,
-                      .payload = ring.block->bytes().subspan(offset_bytes, header.layout.size_bytes),
-                      .received_ns = monotonic_ns(),
-                      .block = ring.block,
-                      .offset_in_block_bytes = offset_bytes};
+  IncomingFrame frame{.header = header, .is_last = is_last};
+  set_arrived(frame, ring.block, header.slot * ring.stride_bytes);
   std::unique_lock lock(mutex_);
   if (!is_last && arrived_.size() >= max_slices_arrived) {
     return false;  // the program is late; it gets the whole frame

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -86,8 +87,8 @@ class TcpReceiver final : public ReceiverLink {
   std::span<iovec> credit_rest_;                 // of credits_on_the_way_
   std::atomic<bool> credits_have_rest_ = false;  // the kernel did not take all
 
-  mutable std::mutex mutex_;                     // never held over a system call
-  std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later ring arrives
+  mutable std::mutex mutex_;                   // never held over a system call
+  std::list<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later ring arrives
   FixedQueue<IncomingFrame> arrived_{max_arrived};
   std::vector<CreditWord> waiting_credits_;
   bool is_waiting_ = false;

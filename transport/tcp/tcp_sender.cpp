@@ -49,10 +49,7 @@ void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const
   ready_epoch_ = epoch;
   ring_slots = std::min<std::uint32_t>(ring_slots, TcpWriter::max_queued / 2);
   ring_slot_is_out_.assign(ring_slots, false);
-  free_ring_slots_.clear();
-  for (std::uint32_t i = ring_slots; i > 0; --i) {
-    free_ring_slots_.push_back(static_cast<std::uint16_t>(i - 1));
-  }
+  free_ring_slots_ = all_free(ring_slots);
 }
 
 void TcpSender::bound_send_queue() noexcept {
