@@ -50,7 +50,7 @@ void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   const bool is_unfilled = frame.awaits_device() && is_failed_or_late(frame, readiness);
   release(frame.pool_slot);
   queue.waiting.drop();
-  if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !is_unfilled) {
+  if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !queue.begun && !is_unfilled) {
     --queue.counts.frames_produced;  // its first frame has not come yet
     return;
   }

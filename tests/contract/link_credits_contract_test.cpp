@@ -62,5 +62,90 @@ TEST_P(LinkContract, AnyThreadMayReturnCredits) {
   two.join();
 }
 
+/// A ring that is large enough for credits to be held back, and small frames in it. Nobody maintains the links here:
+/// that would send what is held back, too.
+class LinkCredits : public LinkContract {
+ protected:
+  static constexpr std::uint32_t many_slots = 16;
+
+  void SetUp() override {
+    connect();
+    begin_epoch(2, 1000, many_slots);
+  }
+
+  /// Sends frames, and gives them time to arrive together. No check depends on it.
+  void send(std::uint64_t count) {
+    for (std::uint64_t sequence = 0; sequence < count; ++sequence) {
+      ASSERT_TRUE(try_send(make_frame(sequence, 100)));
+    }
+    for (int i = 0; i < 20; ++i) {
+      serve_sender();
+      pair_.let_pass();
+    }
+  }
+
+  std::optional<IncomingFrame> take() {
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+    while (monotonic_ns() < deadline_ns) {
+      if (auto frame = poll()) {
+        return frame;
+      }
+      serve_sender();
+      pair_.let_pass();
+    }
+    return std::nullopt;
+  }
+
+  /// Takes frames, and returns all but the last one.
+  void take_and_keep_the_last(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto frame = take();
+      ASSERT_TRUE(frame);
+      if (i + 1 < count) {
+        pair_.receiver->return_credit(frame->header);
+      }
+    }
+  }
+
+  bool sender_gets(std::uint64_t credits) {
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+    while (pair_.sender->frames_acknowledged() < credits && monotonic_ns() < deadline_ns) {
+      serve_sender();
+      poll_released();
+      pair_.let_pass();
+    }
+    return pair_.sender->frames_acknowledged() >= credits;
+  }
+};
+
+/// A program that never sleeps looks for the next frame instead.
+TEST_P(LinkCredits, GoOutWhenNoMoreFramesWait) {
+  send(3);
+  take_and_keep_the_last(3);
+  EXPECT_FALSE(poll());
+  EXPECT_TRUE(sender_gets(2));
+}
+
+/// A program that takes one frame each time it is woken does not look whether there is another one.
+TEST_P(LinkCredits, GoOutBeforeTheProgramSleeps) {
+  send(3);
+  take_and_keep_the_last(3);
+  EXPECT_TRUE(pair_.receiver->arm());
+  EXPECT_TRUE(sender_gets(2));
+}
+
+TEST_P(LinkCredits, AreHeldBackForAQuarterOfTheRingAtMost) {
+  send(many_slots);
+  for (std::uint64_t i = 0; i < many_slots - 4; ++i) {
+    const auto frame = take();
+    ASSERT_TRUE(frame);
+    pair_.receiver->return_credit(frame->header);
+  }
+  EXPECT_TRUE(sender_gets(many_slots - 4 - (many_slots / 4 - 1)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, LinkCredits, testing::ValuesIn(link_makers()),
+                         [](const auto& link) { return link.param.name; });
+
 }  // namespace
 }  // namespace framewire::test

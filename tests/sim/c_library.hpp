@@ -28,6 +28,7 @@ struct CLibrary {
   int (*nanosleep)(const timespec*, timespec*);
   int (*clock_nanosleep)(clockid_t, int, const timespec*, timespec*);
   int (*sched_yield)();
+  long (*syscall)(long, ...);
 };
 
 const CLibrary& c_library() noexcept;

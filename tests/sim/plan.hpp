@@ -81,9 +81,13 @@ struct Plan {
     loses_packets = goes_over_tcp() && link == LinkKind::tcp && largest_frame_bytes % 4 == 2;
     crowd_stays = is_crowded() && frames % 3 != 0;
     viewers_lack_memory = sender_dials && largest_frame_bytes % 3 == 2;
+    cuts_some_wires = is_cut && frames % 2 == 1;
+    viewers_take_one = frames % 7 == 1;
     if (viewers_lack_memory && frames_per_epoch == UINT64_MAX) {
       frames_per_epoch = 1 + frames % 10;  // each takes memory
     }
+    // Credits of small frames are held back only where a ring has as many slots.
+    slots = largest_frame_bytes % 6 == 2 ? 8 + static_cast<std::uint32_t>(frames % 9) : slots;
     stretches_timeouts = !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !is_short_of_memory &&
                          !loses_packets && !(has_dying_viewers && goes_over_tcp());
   }
@@ -117,6 +121,7 @@ struct Plan {
   std::uint64_t largest_frame_bytes;
   std::uint64_t frames_per_epoch;
   bool is_cut;
+  bool cuts_some_wires;  // and leaves others: of a session, perhaps, one of its two
   bool has_slow_viewers;
   unsigned faults_per_thousand;
   bool is_auto;                   // rdma is the best of two links, and tcp the other one
@@ -155,6 +160,7 @@ struct Plan {
   std::uint32_t max_viewers;  // of each stream
   bool loses_packets;         // the network does, and brings them again later
   bool crowd_stays;           // peers that say nothing, and do not leave by themselves
+  bool viewers_take_one;      // frame each time they are woken
   bool viewers_lack_memory;   // some have none for new epochs for a while
   bool stretches_timeouts;
 };

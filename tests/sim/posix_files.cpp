@@ -1,6 +1,8 @@
 // Descriptors of a simulated world, in place of the C library's.
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
@@ -446,6 +448,28 @@ int fcntl(int fd, int command, ...) {
     default:
       return failed(EINVAL);
   }
+}
+
+int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  World* const world = world_of(fd);
+  if (world == nullptr) {
+    return ORIGINAL(ioctl)(fd, request, argument);
+  }
+  const auto socket = file_of<Socket>(*world, fd);
+  if (!socket->is_connected() || (request != SIOCOUTQ && request != SIOCINQ)) {
+    return failed(ENOTTY);
+  }
+  const std::int64_t now_ns = world->now_ns();
+  const Direction& out = *socket->out;
+  const std::size_t bytes =
+      request == SIOCINQ ? socket->in->arrived_bytes(now_ns) : out.waiting_bytes - out.arrived_bytes(now_ns);
+  const int count = static_cast<int>(bytes);
+  std::memcpy(argument, &count, sizeof count);
+  return 0;
 }
 
 int close(int fd) {

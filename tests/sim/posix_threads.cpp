@@ -1,5 +1,10 @@
 // Threads, mutexes, condition variables and the clock of a simulated world, in place of the C library's.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <array>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 
 #include "tests/sim/c_library.hpp"
@@ -26,6 +31,7 @@ const CLibrary& c_library() noexcept {
     find_next(all.nanosleep, "nanosleep");
     find_next(all.clock_nanosleep, "clock_nanosleep");
     find_next(all.sched_yield, "sched_yield");
+    find_next(all.syscall, "syscall");
     return all;
   }();
   return found;
@@ -57,6 +63,24 @@ void sleep_until(World& world, std::int64_t deadline_ns) {
 
 int timed_wait(World& world, pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t deadline_ns) {
   return world.wait(condition, mutex, world.stretched_ns(deadline_ns)) ? 0 : ETIMEDOUT;
+}
+
+/// std::future and static variables wait by it. A change of the word is news; that somebody says so is not needed.
+long wait_by_futex(World& world, const std::array<long, 6>& arguments) {
+  const auto* const word = reinterpret_cast<const std::uint32_t*>(arguments[0]);
+  const long operation = arguments[1] & FUTEX_CMD_MASK;
+  if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET) {
+    world.point();
+    return 0;
+  }
+  const auto* const time = reinterpret_cast<const timespec*>(arguments[3]);
+  const bool is_realtime = (arguments[1] & FUTEX_CLOCK_REALTIME) != 0;
+  const std::int64_t deadline_ns = time == nullptr ? INT64_MAX
+                                   : operation == FUTEX_WAIT
+                                       ? world.now_ns() + to_ns(*time)
+                                       : monotonic_deadline_ns(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, *time);
+  errno = world.wait_for_change(word, static_cast<std::uint32_t>(arguments[2]), deadline_ns);
+  return errno == 0 ? 0 : -1;
 }
 
 }  // namespace
@@ -185,6 +209,22 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec* duration, timesp
                                           ? framewire::sim::monotonic_deadline_ns(clock, *duration)
                                           : world->now_ns() + framewire::sim::to_ns(*duration));
   return 0;
+}
+
+long syscall(long number, ...) noexcept {
+  std::array<long, 6> arguments{};
+  va_list list;
+  va_start(list, number);
+  for (long& argument : arguments) {
+    argument = va_arg(list, long);
+  }
+  va_end(list);
+  World* const world = World::current();
+  if (world != nullptr && number == SYS_futex) {
+    return framewire::sim::wait_by_futex(*world, arguments);
+  }
+  const auto& [a, b, c, d, e, f] = arguments;
+  return c_library().syscall(number, a, b, c, d, e, f);
 }
 
 int sched_yield() noexcept {

@@ -47,6 +47,10 @@ void check_reports(const Plan& plan, const SenderService& service) {
     EXPECT_FALSE(report.viewer.empty());
     EXPECT_FALSE(report.was_refused);
     EXPECT_FALSE(report.ending.empty());
+    if (plan.is_undisturbed() && !plan.has_dying_viewers) {
+      EXPECT_TRUE(report.ending == "the stream ended" || report.ending.starts_with("the viewer left") || is_sum)
+          << report.ending;
+    }
     if (report.bye_received) {
       EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
     }
@@ -64,10 +68,15 @@ void check_reports(const Plan& plan, const SenderService& service) {
 struct Totals {
   std::uint64_t sessions = 0;
   std::uint64_t frames_received = 0;
+  std::uint64_t frames_skipped = 0;
+  bool has_whole_sessions_only = true;  // of viewers that stayed to the end, and did not pull
 
   void add(const SessionReport& report) {
     sessions += report.ending == "added up" ? std::stoull(report.viewer) : 1;  // "5 earlier sessions"
     frames_received += report.frames_received + report.frames_pulled;
+    frames_skipped += report.counts.frames_skipped;
+    has_whole_sessions_only =
+        has_whole_sessions_only && report.ending == "the stream ended" && !report.pulls && report.frames_lost == 0;
   }
 };
 
@@ -148,6 +157,10 @@ class Run {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
 
+  void check_log() const {
+    EXPECT_EQ(log_.text().find("a frame was skipped, because the device"), std::string::npos) << "there is no device";
+  }
+
  private:
   /// Viewers that pull need one beside them that watches, or their stream does not go on.
   Source& source_for(std::uint64_t viewer) {
@@ -185,7 +198,7 @@ class Run {
     }
     if (plan_.is_cut) {
       sleep_up_to(100 * ns_per_ms);
-      Network::get().cut(world_);
+      plan_.cuts_some_wires ? Network::get().cut_some(world_) : Network::get().cut(world_);
     }
     if (plan_.accepting_fails) {
       sleep_up_to(50 * ns_per_ms);
@@ -221,6 +234,7 @@ class Run {
       viewer->join();
       seen.sessions += viewer->total().sessions;
       seen.frames_received += viewer->total().frames_received;
+      seen.frames_skipped += viewer->total().frames_skipped;
     }
     Totals told;
     for (const auto& service : services_) {
@@ -231,6 +245,9 @@ class Run {
     if (plan_.is_undisturbed() && !plan_.has_dying_viewers) {
       EXPECT_EQ(told.sessions, seen.sessions);
       EXPECT_EQ(told.frames_received, seen.frames_received);
+      if (told.has_whole_sessions_only && !plan_.gives_frames_up) {
+        EXPECT_EQ(told.frames_skipped, seen.frames_skipped) << "the counts begin with the first frame";
+      }
     }
     viewers_.clear();
   }
@@ -268,7 +285,8 @@ class Run {
   void drain() {
     const std::int64_t begun_ns = world_.now_ns();
     for (const auto& service : services_) {
-      service->drain(begun_ns + 20 * ns_per_s);
+      const bool is_in_time = service->drain(begun_ns + 20 * ns_per_s);
+      EXPECT_TRUE(is_in_time || !plan_.is_undisturbed()) << "sessions were cut";
       check_reports(plan_, *service);
     }
     std::int64_t since_ns = begun_ns;
@@ -308,6 +326,7 @@ void run_sessions(World& world) {
   {
     Run run(world);
     run.go();
+    run.check_log();
     if (run.plan().is_undisturbed()) {
       EXPECT_EQ(receivers_not_ready(), 0U) << "a message came for which no receive was posted";
     }

@@ -181,9 +181,10 @@ int get_option(const Socket& socket, int level, int option, void* value, socklen
   if (level == IPPROTO_TCP && option == TCP_INFO && socket.domain != AF_UNIX && socket.is_connected()) {
     tcp_info info{};
     if (socket.out->cut_ns != INT64_MAX) {
-      info.tcpi_unacked = 1;
-      info.tcpi_retransmits = 1;
-      info.tcpi_probes = 2;
+      // Nobody notices by a wire on which nothing is sent, unless the kernel probes it.
+      info.tcpi_unacked = socket.out->lost_bytes > 0 ? 1 : 0;
+      info.tcpi_retransmits = socket.out->lost_bytes > 0 ? 1 : 0;
+      info.tcpi_probes = socket.in->keepalive_ns != INT64_MAX ? 2 : 0;
       info.tcpi_last_ack_recv = static_cast<std::uint32_t>((socket.world.now_ns() - socket.out->cut_ns) / 1'000'000);
     }
     return give(info);
@@ -205,6 +206,7 @@ void Network::clear() {
   native_wires_.clear();
   next_port_ = 40000;
   hides_unix_sockets = false;
+  least_capacity_bytes = 0;
   is_short_of_memory = false;
   loses_packets = false;
   accepting_fails_until_ns = 0;
@@ -239,7 +241,7 @@ void Network::join(Socket& one, Socket& other) {
   constexpr std::size_t capacities_bytes[] = {4096, std::size_t{64} * 1024, std::size_t{256} * 1024};
   for (int i = 0; i < 2; ++i) {
     auto direction = std::make_shared<Direction>();
-    direction->capacity_bytes = capacities_bytes[world.below(3)];
+    direction->capacity_bytes = std::max(capacities_bytes[world.below(3)], least_capacity_bytes);
     direction->latency_ns = is_network ? static_cast<std::int64_t>(world.below(200)) * ns_per_us : 0;
     (i == 0 ? one.out : one.in) = direction;
     (i == 0 ? other.in : other.out) = direction;
@@ -282,6 +284,19 @@ int Network::connect(Socket& socket, const sockaddr* address, socklen_t address_
       socket.world.chance(30) ? socket.world.below(listener.pending.size() + 1) : listener.pending.size();
   listener.pending.insert(listener.pending.begin() + static_cast<std::ptrdiff_t>(place), std::move(accepted));
   return 0;
+}
+
+/// The two directions of a connection were added one after the other.
+void Network::cut_some(World& world) {
+  for (std::size_t i = 0; i + 1 < wires_.size(); i += 2) {
+    if (world.chance(50)) {
+      for (const auto& weak : {wires_[i], wires_[i + 1]}) {
+        if (const auto wire = weak.lock(); wire != nullptr) {
+          wire->cut(world);
+        }
+      }
+    }
+  }
 }
 
 void Network::cut(World& world) {

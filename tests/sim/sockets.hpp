@@ -78,6 +78,7 @@ struct Direction {
   std::size_t capacity_bytes = 0;
   std::size_t waiting_bytes = 0;  // sent and not received
   std::size_t total_bytes = 0;    // ever sent
+  std::size_t lost_bytes = 0;     // of what was sent over a cut wire
   std::int64_t latency_ns = 0;
   std::int64_t free_ns = 0;               // when all that was sent has arrived
   std::int64_t cut_ns = INT64_MAX;        // since when nothing arrives
@@ -140,9 +141,13 @@ class Network {
 
   /// Loses all that the present connections over the network carry from now on: a cut cable.
   void cut(World& world);
+  /// Some of them.
+  void cut_some(World& world);
 
   /// Unix sockets are not found, as from another container of the same machine: every connection goes over TCP.
   bool hides_unix_sockets = false;
+  /// New connections have buffers of this size at least.
+  std::size_t least_capacity_bytes = 0;
   /// The kernel takes any part of what is sent, however short that is.
   bool is_short_of_memory = false;
   /// One in ten of the network's packets is lost. It comes again after a while, and what follows it waits for it.

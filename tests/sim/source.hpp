@@ -41,7 +41,7 @@ class Source {
       stream_.cadence().offer(cadence_period_ns);
     }
     if (plan_.takes_input) {
-      input_ = stream_.inbox().open_input();
+      input_ = stream_.inbox().open_input([this] { check_input_is_prompt(); });
       stream_.inbox().take_messages([] {});
     }
     for (std::uint64_t i = 0; i < plan_.source_threads; ++i) {
@@ -59,6 +59,8 @@ class Source {
       stream_.stop();
     }
   }
+  /// A viewer sends some now; false: it did not.
+  void input_is_sent(bool is_sent = true) { input_sent_ns_ = is_sent ? monotonic_ns() : INT64_MAX; }
   [[nodiscard]] Stream& stream() { return stream_; }
   /// When it had no more frames; INT64_MAX before.
   [[nodiscard]] std::int64_t finished_ns() const { return finished_ns_; }
@@ -244,6 +246,16 @@ class Source {
     }
   }
 
+  /// Input is sent by the thread that has it: what comes later has waited for another one.
+  void check_input_is_prompt() {
+    const bool is_alone = plan_.viewers == 1 && !plan_.has_stopped_viewers && !plan_.has_dying_viewers;
+    if (is_alone && plan_.is_undisturbed() && !plan_.is_crowded() && !plan_.is_short_of_memory &&
+        !plan_.loses_packets && !plan_.fills_wires()) {
+      const std::int64_t sent_ns = std::exchange(input_sent_ns_, INT64_MAX);  // what is released at the end is not sent
+      EXPECT_TRUE(sent_ns == INT64_MAX || monotonic_ns() - sent_ns < prompt_ns) << "input came late";
+    }
+  }
+
   /// False if there is no memory: the next call may have some.
   bool begin_epoch_when_due() {
     if (produced_ < epoch_due_) {
@@ -262,9 +274,14 @@ class Source {
   /// A source that cannot wait, such as a camera, drops a frame for which there is no room.
   std::optional<ClaimedSlot> claim(bool may_leave) {
     if (!plan_.drops_at_source) {
-      return plan_.source_has_event_loop               ? claim_by_descriptor()
-             : plan_.mixes_claims && world_.chance(50) ? claim_for_moments(may_leave)
-                                                       : claim_as_long_as_it_takes();
+      auto slot = plan_.source_has_event_loop               ? claim_by_descriptor()
+                  : plan_.mixes_claims && world_.chance(50) ? claim_for_moments(may_leave)
+                                                            : claim_as_long_as_it_takes();
+      // Over tcp a frame may be acknowledged a moment before the call returns that has sent it.
+      if (slot && plan_.has_one_in_flight && plan_.source_threads == 1 && plan_.link == LinkKind::local) {
+        EXPECT_EQ(stream_.slots_in_use(), 1U) << "a frame is still in flight";
+      }
+      return slot;
     }
     for (;;) {
       if (auto slot = stream_.claim_now(); slot || !goes_on() || stream_.is_stopping()) {
@@ -314,8 +331,9 @@ class Source {
   const Plan& plan_;
   Stream stream_;
   std::unique_ptr<SourceInbox::Reader> input_;
-  std::string pressed_by_;             // whose key is pressed
-  std::int64_t cadence_taken_ns_ = 0;  // a change of it
+  std::int64_t input_sent_ns_ = INT64_MAX;  // and has not come
+  std::string pressed_by_;                  // whose key is pressed
+  std::int64_t cadence_taken_ns_ = 0;       // a change of it
   std::uint64_t viewers_ = 0;
   std::uint64_t running_ = 0;  // threads
   std::uint64_t produced_ = 0;

@@ -33,6 +33,7 @@ std::int64_t resent_after_ns(World& world) {
 void put(World& world, Direction& out, std::string bytes, std::vector<PassedDescriptor> passed) {
   if (out.cut_ns != INT64_MAX) {
     out.waiting_bytes += bytes.size();  // sent, and never acknowledged
+    out.lost_bytes += bytes.size();
     return;
   }
   const std::int64_t jitter_ns = out.latency_ns == 0 ? 0 : static_cast<std::int64_t>(world.below(20'000));

@@ -57,6 +57,7 @@ class Viewer {
     std::int64_t joined_ns = INT64_MAX;
     std::uint64_t idle_waits = 0;
     bool has_asked_cadence = false;
+    std::int64_t cadence_asked_in_vain_ns = INT64_MAX / 2;  // when it last asked, if for what is impossible
     bool has_sent_input = false;
     bool is_key_pressed = false;
     int messages_sent = 0;

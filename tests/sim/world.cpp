@@ -25,11 +25,11 @@ class Thread {
 
   void let_run() noexcept {
     may_run.store(1, std::memory_order_release);
-    ::syscall(SYS_futex, &may_run, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    c_library().syscall(SYS_futex, &may_run, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
   void await_turn() noexcept {
     while (may_run.load(std::memory_order_acquire) == 0) {
-      ::syscall(SYS_futex, &may_run, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+      c_library().syscall(SYS_futex, &may_run, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
     }
     may_run.store(0, std::memory_order_relaxed);
   }
@@ -50,6 +50,7 @@ class Thread {
   const char* waits_for = nullptr;
   const std::function<bool()>* is_ready = nullptr;  // null: it can run
   std::int64_t deadline_ns = INT64_MAX;
+  std::uint64_t steps = 0;  // since it slept
 };
 
 struct World::Waiter {
@@ -61,9 +62,14 @@ namespace {
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 /// Simulated time in which every run ends.
 constexpr std::int64_t longest_run_ns = 600 * ns_per_s;
+/// Of a thread that does not sleep: many times what the largest frames take.
+constexpr std::uint64_t most_steps_at_once = 300'000;
 /// A shorter deadline is no tick of a timer that hides a lost wake-up.
 constexpr std::int64_t shortest_stretched_ns = 20'000'000;
 constexpr std::int64_t stretch_ns = 3600 * ns_per_s;
+
+/// Who only finds mutexes taken does not sleep.
+constexpr const char* waits_for_mutex = "a mutex";
 
 thread_local Thread* self = nullptr;
 
@@ -92,23 +98,34 @@ World* World::current() noexcept {
   return self == nullptr ? nullptr : &self->world;
 }
 
+World::~World() = default;
+
 std::uint64_t World::run(std::uint64_t seed, const std::function<void()>& program) {
-  seed_of_this_run = seed;
-  std::signal(SIGABRT, say_seed);
-  std::signal(SIGSEGV, say_seed);
-  World world(seed);
-  world.threads_.push_back(std::make_unique<Thread>(world, 0));
-  self = world.threads_.front().get();
+  const std::unique_ptr<World> world = enter(seed);
   try {
     program();
   } catch (const std::exception& error) {
-    world.fail(std::string("the program ended with: ") + error.what());
+    world->fail(std::string("the program ended with: ") + error.what());
   }
-  world.block("the other threads' end", [&] {
-    return std::ranges::all_of(world.threads_, [](const auto& one) { return one.get() == self || one->has_ended; });
+  return world->leave();
+}
+
+std::unique_ptr<World> World::enter(std::uint64_t seed) {
+  seed_of_this_run = seed;
+  std::signal(SIGABRT, say_seed);
+  std::signal(SIGSEGV, say_seed);
+  std::unique_ptr<World> world(new World(seed));
+  world->threads_.push_back(std::make_unique<Thread>(*world, 0));
+  self = world->threads_.front().get();
+  return world;
+}
+
+std::uint64_t World::leave() {
+  block("the other threads' end", [this] {
+    return std::ranges::all_of(threads_, [](const auto& one) { return one.get() == self || one->has_ended; });
   });
   self = nullptr;
-  return world.digest_;
+  return digest_;
 }
 
 std::uint64_t World::below(std::uint64_t limit) {
@@ -167,6 +184,9 @@ void World::pass_time() {
   constexpr std::int64_t longest_step_ns = 400;
   now_ns_ += 1 + static_cast<std::int64_t>(below(longest_step_ns));
   make_due_calls();
+  if (++self->steps > most_steps_at_once && !may_spin_) {
+    fail("a thread works on and on without sleeping");
+  }
 }
 
 void World::make_due_calls() {
@@ -193,6 +213,9 @@ void World::yield() {
 bool World::block(const char* what, const std::function<bool()>& is_ready, std::int64_t deadline_ns) {
   if (is_ready()) {
     return true;
+  }
+  if (what != waits_for_mutex) {
+    self->steps = 0;
   }
   self->waits_for = what;
   self->is_ready = &is_ready;
@@ -346,7 +369,7 @@ void World::lock(pthread_mutex_t* mutex) {
   if (const auto owner = owners_.find(mutex); owner != owners_.end() && owner->second == self) {
     fail("a thread locks a mutex that it holds");
   }
-  block("a mutex", [this, mutex] { return !owners_.contains(mutex); });
+  block(waits_for_mutex, [this, mutex] { return !owners_.contains(mutex); });
   owners_[mutex] = self;
 }
 
@@ -378,6 +401,13 @@ bool World::wait(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t
   }
   lock(mutex);
   return in_time;
+}
+
+int World::wait_for_change(const std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) {
+  point();
+  const bool in_time = block(
+      "a word of memory", [&] { return __atomic_load_n(word, __ATOMIC_SEQ_CST) != expected; }, deadline_ns);
+  return in_time ? 0 : ETIMEDOUT;
 }
 
 void World::notify(pthread_cond_t* condition, bool all) {

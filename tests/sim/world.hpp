@@ -29,6 +29,14 @@ class World {
   /// seed and what every thread waits for, and aborts, when all threads wait for ever or simulated time runs out.
   /// Returns a digest of which thread ran when: a seed always gives the same.
   static std::uint64_t run(std::uint64_t seed, const std::function<void()>& program);
+  /// The same in two steps, for a program that is not one function: the calling thread becomes the first one of a new
+  /// world, until leave().
+  static std::unique_ptr<World> enter(std::uint64_t seed);
+  /// Waits until all other threads have ended. Returns the digest. The thread that entered; once.
+  std::uint64_t leave();
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 
   /// The world of the calling thread; null if it belongs to none.
   static World* current() noexcept;
@@ -68,6 +76,10 @@ class World {
   /// Whether the calling thread's process gets memory.
   [[nodiscard]] bool has_memory() const;
 
+  /// A thread of this world may work as long as it likes without sleeping: it spins by intention. Otherwise the run
+  /// fails when one does, for as many steps as no work needs.
+  void allow_spinning() noexcept { may_spin_ = true; }
+
   /// From now on, waits for descriptors and condition variables that have a deadline of at least 20 ms take an hour
   /// longer. What wakes by itself is as before, and what only a timer would have woken never ends. Sleep is as before.
   void stretch_timeouts(bool stretches) noexcept { stretches_timeouts_ = stretches; }
@@ -84,6 +96,8 @@ class World {
   /// False at the deadline.
   bool wait(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t deadline_ns);
   void notify(pthread_cond_t* condition, bool all);
+  /// Until the word differs from `expected`, as the kernel's futexes. ETIMEDOUT at the deadline, else 0.
+  int wait_for_change(const std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns);
 
   /// With FRAMEWIRE_TRACE set: prints the time, the thread and what it does.
   void trace(const char* format, ...) const __attribute__((format(printf, 2, 3)));
@@ -111,6 +125,7 @@ class World {
   unsigned switches_percent_ = 0;
   unsigned faults_per_thousand_ = 0;
   bool stretches_timeouts_ = false;
+  bool may_spin_ = false;
   int processes_ = 1;
   std::uint64_t digest_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;

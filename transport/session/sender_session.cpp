@@ -70,6 +70,9 @@ SessionReport SenderSession::run() {
 /// Looks for the viewer's bye after our own could not be sent. A viewer that needs no more frames says bye and closes
 /// the connection; its bye is still in the channel then.
 bool SenderSession::has_final_message() noexcept {
+  if (is_over_) {
+    return true;  // it was read just before that
+  }
   try {
     authenticated_.channel->receive_arrived([this](const nlohmann::json& message) {
       if (message_type(message) == "bye") {

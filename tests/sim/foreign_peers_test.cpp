@@ -1,0 +1,244 @@
+// Peers of another make, in simulated worlds: they keep to the protocol, and do in one moment what framewire's own ends
+// do one after the other. Each test runs in many rounds, whose moments a seed decides.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "frame/test_pattern.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/sim/sockets.hpp"
+#include "tests/sim/world.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/data_hello.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/control/listener.hpp"
+#include "transport/local/local_sender.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
+#include "transport/tcp/tcp_sender.hpp"
+
+namespace framewire::sim {
+namespace {
+
+using test::eventually;
+using test::timeout_ns;
+
+constexpr std::uint64_t frame_bytes = 1000;
+
+World& world() {
+  return *World::current();
+}
+
+/// A moment, of which anything may happen before or after.
+void hesitate(std::int64_t limit_ns) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(world().below(static_cast<std::uint64_t>(limit_ns))));
+}
+
+// ---- A sender ----
+
+/// Speaks the control channel itself; its frames go over the product's links.
+class ForeignSender {
+ public:
+  /// Takes the viewer that dials next, up to its data connection.
+  ForeignSender(Listener& listener, LinkKind link) : listener_(listener) {
+    viewer_ = authenticate_listener(accept(), {.key = {}, .insecure = true});
+    exchange_hellos(*viewer_.channel, "sender", "of another make", {"viewer"});
+    const DataConnectionId connection{random_session_id(), link, 0};
+    viewer_.channel->send(to_json(OfferMessage{
+        .session = to_hex(connection.session), .streams = {{.name = "test", .description = {}}}, .links = {link}}));
+    read_choose(hear());
+    const Token token = Token::random();
+    viewer_.channel->send(to_json(ConnectMessage{.token = token.hex()}));
+    AcceptedSocket data = accept();
+    read_data_hello(data.fd.get(), deadline_ns());
+    send_data_answer(data.fd.get(), token, connection, deadline_ns());
+    if (link == LinkKind::local) {
+      link_ = std::make_unique<LocalSender>(std::move(data.fd), std::vector<std::string>());
+    } else {
+      link_ = std::make_unique<TcpSender>(std::move(data.fd), timeout_ns);
+    }
+  }
+
+  void begin_epoch(std::uint32_t slots) {
+    pool_ = std::make_shared<Pool>(1, frame_bytes, slots);
+    link_->begin_epoch(pool_);
+    say(to_json(EpochMessage{.number = 1,
+                             .format = {.layout = bytes_layout(frame_bytes), .colour = {}},
+                             .slot_bytes = frame_bytes,
+                             .ring_slots = slots}));
+    nlohmann::json answer = hear();
+    while (message_type(answer) != "ready") {
+      answer = hear();
+    }
+    link_->epoch_ready(1, slots, {});
+  }
+
+  void send_frame(std::uint64_t sequence) {
+    const std::uint16_t slot = *pool_->claim();
+    write_test_lines(pool_->slot(slot), sequence);
+    OutgoingFrame frame{.payload = pool_->payload(slot, frame_bytes), .pool_slot = {1, slot}};
+    frame.header.sequence = sequence;
+    frame.header.epoch = 1;
+    frame.header.layout = bytes_layout(frame_bytes);
+    frame.header.slice_bytes = frame_bytes;
+    ASSERT_EQ(link_->try_send(frame), SendResult::accepted);
+    ++sent_;
+    if (const auto waker = link_->take_waker()) {
+      waker->wake();
+    }
+  }
+
+  /// Until the kernel has the frames of a link that writes them.
+  void flush() {
+    std::array<PoolSlot, 8> released;
+    while (link_->kind() == LinkKind::tcp && released_ < sent_) {
+      link_->on_readable();
+      released_ += link_->poll_released(released);
+      hesitate(1000);
+    }
+  }
+
+  void say(const nlohmann::json& message) { viewer_.channel->send(message, deadline_ns()); }
+  void send_bye(std::uint64_t frames_sent) { say(to_json(ByeMessage{.reason = "done", .frames_sent = frames_sent})); }
+  void end_link() { link_.reset(); }
+  nlohmann::json hear() { return viewer_.channel->receive(deadline_ns()); }
+
+ private:
+  static std::int64_t deadline_ns() { return monotonic_ns() + timeout_ns; }
+  AcceptedSocket accept() {
+    auto descriptors = listener_.descriptors();
+    wait_until(descriptors, deadline_ns());
+    return listener_.accept().value();
+  }
+
+  Listener& listener_;
+  AuthenticatedChannel viewer_;
+  std::shared_ptr<Pool> pool_;
+  std::unique_ptr<SenderLink> link_;
+  std::size_t sent_ = 0;
+  std::size_t released_ = 0;
+};
+
+class ForeignPeers : public testing::Test {
+ protected:
+  ForeignPeers() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+
+  /// Without another try.
+  static SubscriberOptions dialling(std::uint16_t port, LinkKind link) {
+    SubscriberOptions options;
+    options.endpoint.dial = HostPort{"127.0.0.1", port};
+    options.endpoint.allowed_links = {link};
+    options.endpoint.insecure = true;
+    options.reconnect = false;
+    options.driver = world().chance(50) ? Driver::program : Driver::subscriber;
+    return options;
+  }
+
+  /// Takes frames, and keeps all of them, until the session is over. Returns how many there were.
+  static std::uint64_t take_all(Subscriber& subscriber) {
+    std::vector<ReceivedFrame> frames;
+    SubscriberState state = SubscriberState::waiting;
+    while (state != SubscriberState::finished && state != SubscriberState::failed) {
+      while (auto frame = subscriber.next()) {
+        EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence));
+        frames.push_back(std::move(*frame));
+      }
+      state = subscriber.status().state;
+      subscriber.wait(monotonic_ns() + ns_per_s, WaitMode::block);
+    }
+    return frames.size();
+  }
+
+  test::TemporaryFolder folder_;
+  test::KeptLog log_;
+};
+
+/// A sender that does not wait for its viewer ends its link directly after its bye: the bye counts, and so does every
+/// frame before it, though the viewer may notice the end first.
+TEST_F(ForeignPeers, ABysFramesComeThoughTheLinkEndsAtOnce) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  for (int round = 0; round < 100 && !HasFailure(); ++round) {
+    const LinkKind link = world().chance(50) ? LinkKind::local : LinkKind::tcp;
+    const auto count = static_cast<std::uint32_t>(1 + world().below(6));
+    std::thread sender([&] {
+      ForeignSender foreign(listener, link);
+      foreign.begin_epoch(8);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        foreign.send_frame(i);
+        hesitate(5'000);
+      }
+      foreign.flush();
+      foreign.say({{"type", "of a newer sender"}});  // wakes the viewer's session
+      hesitate(10'000);
+      foreign.send_bye(count);
+      foreign.end_link();
+      EXPECT_NO_THROW(foreign.hear()) << "its bye";
+    });
+    Subscriber subscriber(dialling(listener.port(), link), log_);
+    EXPECT_EQ(take_all(subscriber), count);
+    const SubscriberStatus status = subscriber.status();
+    EXPECT_EQ(status.state, SubscriberState::finished) << status.message;
+    EXPECT_EQ(subscriber.counts().frames_lost, 0U);
+    subscriber.close("{}");
+    sender.join();
+  }
+}
+
+// ---- A viewer ----
+
+/// A viewer that says bye and closes has left, whatever its sender says to it in that moment.
+TEST_F(ForeignPeers, AViewerThatSaysByeAndClosesAtOnceHasLeft) {
+  Stream stream(StreamOptions{.name = "test"});
+  EndpointOptions endpoint;
+  endpoint.listen = HostPort{"127.0.0.1", 0};
+  endpoint.insecure = true;
+  SenderService service(endpoint, {&stream}, "test", log_);
+  const HostPort at{"127.0.0.1", service.port()};
+  for (std::size_t round = 1; round <= 20; ++round) {
+    AuthenticatedChannel viewer = authenticate_dialler(dial(at, monotonic_ns() + timeout_ns), AuthenticateOptions{});
+    exchange_hellos(*viewer.channel, "viewer", "of another make", {"sender"});
+    const OfferMessage offer = read_offer(viewer.channel->receive(monotonic_ns() + timeout_ns));
+    viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}}));
+    const ConnectMessage go = read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns), LinkKind::tcp);
+    std::optional<LinkConnection> data =
+        dial_data(at, {}, Token::from_hex(go.token), {session_id_from_hex(offer.session), LinkKind::tcp, 0},
+                  {.cancel_fd = viewer.channel->fd()});
+    ASSERT_TRUE(eventually([&] { return stream.viewer_count() == 1; }));
+    std::thread source([&] {
+      for (int i = 0; i < 5; ++i) {
+        hesitate(10'000);
+        stream.begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
+      }
+    });
+    hesitate(30'000);
+    viewer.channel->send(to_json(ByeMessage{.reason = "done"}));
+    viewer = {};
+    data.reset();
+    source.join();
+    ASSERT_TRUE(eventually([&] { return service.reports().size() == round; }));
+    EXPECT_TRUE(service.reports().back().bye_received) << service.reports().back().ending;
+    EXPECT_EQ(service.reports().back().ending, "the viewer left: 'done'");
+  }
+}
+
+}  // namespace
+}  // namespace framewire::sim
