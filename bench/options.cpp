@@ -163,14 +163,22 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+std::uint64_t read_size(const std::string& part, const std::string& text) {
+  std::uint64_t size = 0;
+  try {
+    size = parse_bytes(part, "--message-bytes");
+  } catch (const Error&) {  // which would name the limit of any number of bytes
+  }
+  if (size == 0 || size > (std::uint64_t{1} << 30)) {
+    throw Error::usage("--message-bytes is " + quote(text) + "; each size can be 1 byte to 1G, as in 4096, 64k, 32M");
+  }
+  return size;
+}
+
 std::vector<std::uint64_t> read_sizes(const std::string& text) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& part : split_at_commas(text)) {
-    const std::uint64_t size = parse_bytes(part, "--message-bytes");
-    if (size == 0 || size > (std::uint64_t{1} << 30)) {
-      throw Error::usage("--message-bytes is " + quote(text) + "; each size can be 1 byte to 1G");
-    }
-    sizes.push_back(size);
+    sizes.push_back(read_size(part, text));
   }
   return sizes;
 }

@@ -112,10 +112,15 @@ bool shares_memory(const std::string& transport) {
   return kind && traits(*kind).shares_memory;
 }
 
-/// At least three significant digits.
+/// At least three significant digits, and no more behind the point.
 std::string three_digits(double value) {
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
-  return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
+  int decimals = std::clamp(2 - static_cast<int>(magnitude), 0, 6);
+  // 0.09999 is rounded to a number with a digit more before the last.
+  if (decimals > 0 && decimals < 6 && value * std::pow(10, decimals) >= 999.5) {
+    --decimals;
+  }
+  return fmt::format("{:.{}f}", value, decimals);
 }
 
 std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
@@ -220,8 +225,10 @@ std::string legend(const std::vector<RowResult>& rows, TableKind kind) {
   std::string text =
       "cli s, srv s: from the start of the first message to the last arrival, in seconds, at the client and the "
       "server.\n"
-      "The rates divide by the receiver's time. cli cpu, srv cpu: CPU seconds per GB. x sock: MB/s against plain "
-      "sockets.\n";
+      "The rates divide by the receiver's time. cli cpu, srv cpu: CPU seconds per GB.";
+  text += any([&](const RowResult& row) { return !ratio_text(rows, row).empty(); })
+              ? " x sock: MB/s against plain sockets.\n"
+              : "\n";
   if (kind == TableKind::full) {
     text +=
         "p50 to max, in us: for latency half of a round trip, as ib_write_lat reports it (a link answers with a "

@@ -108,11 +108,6 @@ bool Output::wait_until_writable() noexcept {
   return true;
 }
 
-bool has_no_reader(int fd) noexcept {
-  pollfd end{.fd = fd, .events = 0, .revents = 0};
-  return ::poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
-}
-
 bool Output::finish(bool is_durable) noexcept {
   const std::int64_t begun_ns = monotonic_ns();
   const bool is_done = !is_durable || make_durable();

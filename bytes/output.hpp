@@ -10,11 +10,9 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
+#include "command/standard_streams.hpp"
 
 namespace framewire {
-
-/// Whether `fd` is a pipe or socket without a reader.
-bool has_no_reader(int fd) noexcept;
 
 /// One thread.
 class Output {

@@ -193,7 +193,7 @@ void ReceiveBytes::require_reader() {
 void ReceiveBytes::note(const SubscriberStatus& status) {
   if (options_.endpoint.listen && status.state == SubscriberState::waiting && status.message != waiting_message_) {
     waiting_message_ = status.message;  // why a sender was turned away
-    log_.info(waiting_message_);
+    log_.warning(waiting_message_);
   }
   if (transport_.empty() && !status.start_line.empty()) {
     transport_ = status.transport;

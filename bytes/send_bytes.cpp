@@ -18,6 +18,7 @@
 #include "bytes/run_with_statistics.hpp"
 #include "command/json_text.hpp"
 #include "transport/address.hpp"
+#include "transport/endpoint_options.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
 
@@ -94,7 +95,9 @@ class SendBytes {
 /// `why`: why the last attempt to dial failed. The log has said that already, if nothing listens there.
 Error no_receiver(const HostPort& at, const std::string& why) {
   if (why.empty() || why.starts_with("nothing listens")) {
-    return Error::lost_peer("no receiver came at " + format_host_port(at) + "; start one there with rdrecv > FILE");
+    const std::string listen = at.port == default_bytes_port ? "" : " --listen '*:" + std::to_string(at.port) + "'";
+    return Error::lost_peer("no receiver came at " + format_host_port(at) + "; start one there with rdrecv" + listen +
+                            " > FILE");
   }
   return Error::lost_peer("no receiver came: " + why);
 }
@@ -106,6 +109,7 @@ StreamOptions stream_options(const SendBytesOptions& options, const Input& input
           .max_viewers = 1,
           .ends_with_viewers = true,
           .receiver_label = "receiver",
+          .receiver_program = "rdrecv",
           .logs_session_ends = false,
           .source_file = input.identity()};
 }

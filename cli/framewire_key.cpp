@@ -37,7 +37,7 @@ constexpr const char* footer =
     "  0  the key was made, exported or imported\n"
     "  1  that failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: there is a key already\n"
+    "  3  refused: there is a key already, or another file\n"
     "Files:\n"
     "  ~/.config/framewire/key  the key, unless --file names another file; only its owner may read it\n"
     "Environment:\n"
@@ -103,7 +103,7 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return framewire::run_program("framewire key", [&] {
+  return framewire::run_program("framewire-key", [&] {
     Options options;
     CLI::App app(description, "framewire key");
     define(app, options);

@@ -116,6 +116,10 @@ StreamAddress parse_stream_address(std::string_view text, std::string_view what)
     throw Error::usage(std::string(what) + " is " + quote(text) +
                        ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
   }
+  if (stream.find('/') != std::string_view::npos) {
+    throw Error::usage(std::string(what) + " is " + quote(text) +
+                       ": a stream's name has no slash; write HOST/STREAM, once for each stream");
+  }
   StreamAddress address{.host = dialled_host(text.substr(0, slash), what), .stream = std::string(stream)};
   if (address.host.host == "*") {
     throw Error::usage(std::string(what) + " is " + quote(text) +

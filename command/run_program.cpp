@@ -1,5 +1,7 @@
 #include "command/run_program.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -51,7 +53,7 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
     status = program();
     errno = 0;
     const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (!is_written) {
+    if (!is_written && !has_no_reader(STDOUT_FILENO)) {  // as `| head`, which has read enough
       // An earlier failed write left no errno; the present value is unrelated.
       throw errno != 0 ? Error::from_errno("write to standard output", errno)
                        : Error::failed("cannot write to standard output: what was written before has been lost");

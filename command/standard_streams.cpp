@@ -1,6 +1,7 @@
 #include "command/standard_streams.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace framewire {
@@ -17,6 +18,11 @@ void reserve_standard_fds() noexcept {
 bool is_open_for_writing(int fd) noexcept {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+bool has_no_reader(int fd) noexcept {
+  pollfd end{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
 }
 
 }  // namespace framewire

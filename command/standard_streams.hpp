@@ -11,4 +11,7 @@ void reserve_standard_fds() noexcept;
 /// Whether fd is open for writing.
 bool is_open_for_writing(int fd) noexcept;
 
+/// Whether `fd` is a pipe or socket whose reader has gone.
+bool has_no_reader(int fd) noexcept;
+
 }  // namespace framewire

@@ -179,7 +179,7 @@ Findings check_system(const SystemFacts& system, const KeyFacts& key) {
   Finding programs{.area = "This machine", .name = "programs"};
   programs.value = system.programs_beside.empty() ? "none beside this one"
                                                   : fmt::format("{}", fmt::join(system.programs_beside, ", "));
-  if (system.programs_beside.size() < 4) {
+  if (system.programs_beside.size() < programs_wanted.size()) {
     programs.level = Level::note;
     programs.text = "Some programs of framewire are not installed here, and were not checked. In its source tree run:";
     programs.remedy = {"scripts/package && sudo apt-get install ./build/packages/*.deb"};

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 #include "base/bandwidth.hpp"
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/shell_word.hpp"
 #include "doctor/check.hpp"
@@ -102,9 +104,16 @@ Finding cannot_be_examined(const RemoteHostReport& host, const MachineFacts& mac
 
 // ---- Why it does not let this machine in ----
 
+/// Only the text tells what is wrong with it.
 Finding bad_key(const RemoteHostReport& host, const MachineFacts& machine) {
-  return problem(host, "authentication", "the key here cannot be used", host.trouble + ".",
-                 {"chmod 600 " + shell_word(host.target.key_file ? *host.target.key_file : machine.key.path)});
+  const auto is_because = [&](std::string_view why) { return host.trouble.find(why) != std::string::npos; };
+  Commands remedy;
+  if (is_because("can be read by others")) {
+    remedy = {"chmod 600 " + shell_word(host.target.key_file ? *host.target.key_file : machine.key.path)};
+  } else if (is_because(errno_text(ENOENT))) {
+    remedy = share_key(host, false);
+  }
+  return problem(host, "authentication", "the key here cannot be used", host.trouble + ".", std::move(remedy));
 }
 
 Finding no_key(const RemoteHostReport& host) {

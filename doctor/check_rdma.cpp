@@ -54,6 +54,10 @@ std::string interface_for_soft_roce(const NetworkFacts& network) {
   return best == nullptr ? "" : best->name;
 }
 
+std::string add_soft_roce(const std::string& interface) {
+  return fmt::format("sudo rdma link add rxe0 type rxe netdev {}", shell_word(interface));
+}
+
 Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
   Finding finding{.area = area, .name = "devices", .level = std::max(fault_level, Level::note), .value = "none"};
   const KernelModule* soft = find_module(machine.rdma, "rdma_rxe");
@@ -61,7 +65,12 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
   if (!machine.rdma.list_trouble.empty()) {
     finding.text = machine.rdma.list_trouble + ".";
   } else if (soft == nullptr || soft->state == ModuleState::unknown) {
-    finding.text = "It does not show here whether this kernel has Soft-RoCE (module rdma_rxe), which needs no card.";
+    finding.text =
+        "It does not show here whether this kernel has Soft-RoCE (module rdma_rxe), which needs no card. To try it:";
+    finding.remedy = {"sudo modprobe rdma_rxe"};
+    if (!interface.empty()) {
+      finding.remedy.push_back(add_soft_roce(interface));
+    }
   } else if (soft->state == ModuleState::absent) {
     finding.text = "This kernel has no Soft-RoCE (module rdma_rxe) to try RDMA without a card, either.";
   } else if (interface.empty()) {
@@ -72,7 +81,7 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
       finding.remedy.emplace_back("sudo apt-get install iproute2");
     }
     std::ranges::move(load_commands(machine.rdma, {"rdma_rxe"}), std::back_inserter(finding.remedy));
-    finding.remedy.push_back(fmt::format("sudo rdma link add rxe0 type rxe netdev {}", shell_word(interface)));
+    finding.remedy.push_back(add_soft_roce(interface));
   }
   return finding;
 }

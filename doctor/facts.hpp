@@ -3,9 +3,11 @@
 // contain anything.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -172,13 +174,17 @@ struct LinkFacts {
   std::vector<OtherLink> others{};  // all other links of the list, best first
 };
 
+/// The programs that belong together. "send" is framewire-send; names with rd are whole.
+inline constexpr std::array<std::string_view, 7> programs_wanted = {"send",   "view",   "bench", "key",
+                                                                    "rdsend", "rdrecv", "rdpipe"};
+
 struct SystemFacts {
   std::string distribution;                  // "Debian GNU/Linux 12 (bookworm)"; may be empty
   std::string kernel;                        // "6.1.0-25-amd64"
   std::string container;                     // "docker", "podman", …; empty: none detected
   std::uint32_t cores = 0;                   // cores that this process may run on
   std::vector<std::string> governors;        // frequency governors, each once; empty if the kernel offers no choice
-  std::vector<std::string> programs_beside;  // "send", "view", …
+  std::vector<std::string> programs_beside;  // of programs_wanted
 };
 
 struct MemoryFacts {

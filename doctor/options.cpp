@@ -16,7 +16,7 @@ namespace {
 constexpr const char* description =
     "Checks this machine, or the path to another, and prints what would improve it\n"
     "framewire doctor shows what this machine has for sending and viewing frames: links, RDMA devices, memory, "
-    "graphics, network. Each finding that could be better comes with the commands that improve it.\n\n"
+    "graphics, network. Each finding that commands can improve comes with them.\n\n"
     "With HOST it also checks the path to HOST and back: which program answers, the latency of small messages, the "
     "bandwidth of each link in both directions, and the link that --transport auto takes. Start a bench server on HOST "
     "first: framewire bench --listen '*:5290'.";

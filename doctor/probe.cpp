@@ -144,8 +144,9 @@ void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& m
     memory.lock_hard_bytes = limit_bytes(limit.rlim_max);
   }
   const std::string folder = own_folder(files);
-  for (const char* name : {"send", "view", "bench", "key"}) {
-    if (!folder.empty() && ::access((folder + "framewire-" + name).c_str(), X_OK) == 0) {
+  for (const std::string_view name : programs_wanted) {
+    const std::string program = (name.starts_with("rd") ? "" : "framewire-") + std::string(name);
+    if (!folder.empty() && ::access((folder + program).c_str(), X_OK) == 0) {
       system.programs_beside.emplace_back(name);
     }
   }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -106,6 +110,40 @@ std::uint32_t parts_of(std::string_view list, std::string_view source) {
   return parts;
 }
 
+/// The parts that the shader asks hasPart() for, if all of them are numbers there; nothing if one is not.
+std::optional<std::uint32_t> named_parts(std::string_view text) {
+  constexpr std::string_view call = "hasPart(";
+  std::uint32_t parts = 0;
+  for (std::size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
+    const std::string_view rest = text.substr(at + call.size());
+    std::uint32_t part = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part);
+    if (error != std::errc{} || end == rest.data() + rest.size() || *end != ')' || part < 1 || part > 32) {
+      return std::nullopt;
+    }
+    parts |= std::uint32_t{1} << (part - 1);
+  }
+  return parts;
+}
+
+/// Throws Error if nothing would be drawn of a part, or the shader draws no parts.
+void require_parts(const ShaderScene& scene, std::string_view source) {
+  const std::optional<std::uint32_t> named = named_parts(scene.text);
+  if (!named || (*named != 0 && (scene.parts & ~*named) == 0)) {
+    return;
+  }
+  if (*named == 0) {
+    throw Error::usage(quote(source) + " names parts, and the scene has none: it does not ask hasPart()");
+  }
+  std::string list;
+  for (int i = 0; i < 32; ++i) {
+    if ((*named >> i & 1U) != 0) {
+      list += (list.empty() ? "" : ", ") + std::to_string(i + 1);
+    }
+  }
+  throw Error::usage(quote(source) + " names a part that the scene does not have; it has " + list);
+}
+
 ShaderScene load_whole(std::string_view source, const std::string& folder) {
   const std::string_view given = source.starts_with("gl:") ? source.substr(3) : source;
   const std::string name(given.empty() ? names.front() : given);
@@ -146,6 +184,9 @@ ShaderScene load_scene(std::string_view source, const std::string& folder) {
   const SceneName name = split_parts(source);
   ShaderScene scene = load_whole(name.scene, folder);
   scene.parts = parts_of(name.parts, source);
+  if (!name.parts.empty()) {
+    require_parts(scene, source);
+  }
   return scene;
 }
 

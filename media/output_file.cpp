@@ -53,7 +53,7 @@ class NoPipeSignal {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash)
-    : is_stopping_(std::move(is_stopping)) {
+    : path_(path), is_stopping_(std::move(is_stopping)) {
   const bool is_dash = path == "-";
   if (is_dash) {
     file_ = reopen_for_writing(fd_for_dash);
@@ -63,11 +63,25 @@ OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stoppin
       throw Error::failed("interrupted while nobody read --output " + quote(path, 200));
     }
   } else {
-    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    return;
   }
   if (!file_.valid()) {
     throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quote(path, 200)), errno);
   }
+  look_at_file();
+}
+
+bool OutputFile::open_file() noexcept {
+  file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_.valid()) {
+    error_number_ = errno;
+    return false;
+  }
+  look_at_file();
+  return true;
+}
+
+void OutputFile::look_at_file() noexcept {
   enlarge_pipe(file_.get());
   struct stat status {};
   is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
@@ -78,6 +92,9 @@ OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stoppin
 }
 
 WriteResult OutputFile::write(std::span<const std::span<const std::byte>> parts) noexcept {
+  if (!file_.valid() && !open_file()) {
+    return WriteResult::failed;
+  }
   const NoPipeSignal guard;
   std::int64_t written_bytes = 0;
   for (const std::span<const std::byte> part : parts) {

@@ -21,8 +21,10 @@ enum class WriteResult {
 /// Used by one thread. A write() that fails leaves a regular file unchanged.
 class OutputFile {
  public:
-  /// Opens `path`, or duplicates `fd_for_dash` for "-". Throws Error that names the path. While a pipe is full, or a
-  /// named pipe has no reader yet, `is_stopping` is polled at least ten times a second; empty: wait for ever.
+  /// Opens a named pipe, or duplicates `fd_for_dash` for "-"; throws Error that names the path. Any other `path` is
+  /// opened, and emptied, by the first write(): until then there is nothing for which to lose what it holds. While a
+  /// pipe is full, or a named pipe has no reader yet, `is_stopping` is polled at least ten times a second; empty: wait
+  /// for ever.
   OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash = 1);
 
   /// Writes all parts in order, as one unit.
@@ -32,11 +34,14 @@ class OutputFile {
   [[nodiscard]] int error_number() const noexcept { return error_number_; }
 
  private:
+  bool open_file() noexcept;
+  void look_at_file() noexcept;
   WriteResult write_part(std::span<const std::byte> part) noexcept;
   WriteResult wait_until_writable() noexcept;
   void take_back() noexcept;
 
-  FileDescriptor file_;
+  const std::string path_;
+  FileDescriptor file_;  // invalid before the first write() to a file
   std::function<bool()> is_stopping_;
   bool is_regular_ = false;
   std::int64_t whole_bytes_ = 0;  // length of a regular file up to the end of its last whole unit

@@ -147,9 +147,8 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
   for (std::uint32_t i = 0; i < times; ++i) {
     const WriteResult result = file_.write(i == 0 ? all : all.subspan(1));
     if (result != WriteResult::written) {
-      return fail(result, result == WriteResult::reader_gone ? "its reader has closed it"
-                          : result == WriteResult::stopped   ? "stopped while its reader did not read"
-                                                             : errno_text(file_.error_number()));
+      return fail(result, result == WriteResult::stopped ? "stopped while its reader did not read"
+                                                         : errno_text(file_.error_number()));
     }
     ++frames_written_;
   }
@@ -159,8 +158,9 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
 
 WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::string& reason) {
   const std::string name = target_ == "-" ? "standard output" : quote(target_, 200);
-  message_ = "cannot write " + name + ": " + reason + "; it got " + std::to_string(frames_written_) +
-             (frames_written_ == 1 ? " whole frame" : " whole frames");
+  message_ = (result == WriteResult::reader_gone ? "the reader of " + name + " has gone"
+                                                 : "cannot write " + name + ": " + reason) +
+             "; it got " + std::to_string(frames_written_) + (frames_written_ == 1 ? " whole frame" : " whole frames");
   result_ = result;
   packed_ = {};
   return result;

@@ -26,9 +26,9 @@ namespace framewire {
 /// Used by one thread. Writing to a pipe waits for its reader.
 class VideoWriter {
  public:
-  /// Opens `target`. Throws Error if that fails. `log` outlives this object and gets one message about conversions.
-  /// `is_stopping` is polled while a pipe is full. `fd_for_dash`: the descriptor for "-". Without `tells_conversions`
-  /// the log gets nothing.
+  /// Opens a pipe, and throws Error if that fails; a file is opened and emptied by the first write(). `log` outlives
+  /// this object and gets one message about conversions. `is_stopping` is polled while a pipe is full. `fd_for_dash`:
+  /// the descriptor for "-". Without `tells_conversions` the log gets nothing.
   VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping = {}, int fd_for_dash = 1,
               bool tells_conversions = true);
   ~VideoWriter();

@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
       return run_stage_agent(AgentPlace::elsewhere);
     }
     const int status = run(argc, argv);
-    return std::fflush(stdout) == 0 ? status : own_failure_status;
+    // A reader that has gone, as `| head`, has read enough.
+    return std::fflush(stdout) == 0 || has_no_reader(STDOUT_FILENO) ? status : own_failure_status;
   } catch (const Error& error) {
     TerminalLog(stderr, "rdpipe", false).error(error.what());
     return own_failure_status;             // also for a wrong command line: 2 may be a stage's status

@@ -239,6 +239,9 @@ void parse_source_options(const RawOptions& raw, SenderOptions& options) {
   read_input_words(raw, common);
   if (raw.size == "auto") {
     options.size_is_auto = true;
+    if (std::ranges::none_of(raw.sources, fits_to_machine)) {
+      throw Error::usage("--size auto is for scenes of gl:, and no SOURCE is one; give a size, or leave it out");
+    }
   } else if (!raw.size.empty()) {
     const Size size = parse_size(raw.size, "--size");
     common.width = size.width;
@@ -252,6 +255,10 @@ void parse_source_options(const RawOptions& raw, SenderOptions& options) {
     if (!common.pixel_format || *common.pixel_format == PixelFormat::bytes) {
       throw Error::usage("--pix-fmt is " + quote(raw.pixel_format) + "; it takes " + pixel_format_names());
     }
+  }
+  if (raw.loop && std::ranges::none_of(raw.sources, is_libav_source) &&
+      std::ranges::none_of(raw.sources, reads_standard_input)) {
+    throw Error::usage("--loop is for files, and no SOURCE is one; leave it out");
   }
   common.slices = raw.slices.empty() || raw.slices == "auto" ? std::uint16_t{0} : read_slices(raw.slices);
   common.loop = raw.loop;

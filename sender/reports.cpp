@@ -26,8 +26,10 @@ std::string live_part(const StreamProgress& stream) {
 std::string describe(const SessionReport& report) {
   // A viewer that leaves confirms what it has received. The rest was on its way to it, and no link has lost it.
   std::string counts =
-      fmt::format("{} sent, {} skipped, {} {}", report.counts.frames_sent, report.counts.frames_skipped,
-                  report.frames_lost, report.bye_received && report.frames_lost > 0 ? "unconfirmed" : "lost");
+      fmt::format("{}{} sent, {} skipped, {} {}",
+                  report.counts.first_frame > 1 ? fmt::format("joined at frame {}; ", report.counts.first_frame) : "",
+                  report.counts.frames_sent, report.counts.frames_skipped, report.frames_lost,
+                  report.bye_received && report.frames_lost > 0 ? "unconfirmed" : "lost");
   if (report.counts.frames_aborted > 0) {
     counts += fmt::format(", {} aborted", report.counts.frames_aborted);
   }

@@ -53,6 +53,7 @@ void fit_gl(SourceOptions& options, std::ptrdiff_t sharing, Log& log) {
 constexpr std::array kinds = {
     SourceKind{.help =
                    "  gl:NAME                   a built-in scene: waves (the default: gl:), aurora, orbit or helix\n"
+                   "  gl:NAME:PART,PART         parts of a scene that has some, as gl:helix:1,3\n"
                    "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
                .choices = gl_choices,
                .is_meant_by = is_gl,
@@ -62,8 +63,9 @@ constexpr std::array kinds = {
                .stream_name = gl_stream_name,
                .fit = fit_gl,
                .may_have_depth = true},
-    SourceKind{.help = "  pattern, pattern:stamped  test frames: colour bars that carry marks, or stamps for tests\n",
-               .choices = [] { return std::string("pattern|pattern:stamped"); },
+    SourceKind{.help = "  pattern, pattern:bars     test frames: colour bars that carry marks\n"
+                       "  pattern:stamped           test frames in which every line carries a stamp\n",
+               .choices = [] { return std::string("pattern|pattern:bars|pattern:stamped"); },
                .is_meant_by = [](const std::string& name) { return name == "pattern" || name.starts_with("pattern:"); },
                .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
                  return std::make_unique<PatternSource>(options);
@@ -113,6 +115,10 @@ bool reads_standard_input(const std::string& source) {
   // FFmpeg's own names for it, and the kernel's.
   constexpr std::array<std::string_view, 6> names = {"-", "pipe:", "pipe:0", "fd:", "/dev/stdin", "/dev/fd/0"};
   return std::ranges::find(names, source) != names.end();
+}
+
+bool fits_to_machine(const std::string& source) {
+  return kind_of(source).fit != nullptr;
 }
 
 bool is_libav_source(const std::string& source) {

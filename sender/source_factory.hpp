@@ -20,6 +20,9 @@ std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, cons
 /// Throws Error.
 void fit_to_machine(SourceOptions& options, std::span<const SourceOptions> all, Log& log);
 
+/// Whether --size auto can choose its size.
+bool fits_to_machine(const std::string& source);
+
 /// Whether libav opens the source, so that --input-option, --input-format, --hwaccel, --start and --retry apply to
 /// it.
 bool is_libav_source(const std::string& source);

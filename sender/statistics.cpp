@@ -25,6 +25,7 @@ Json session_json(const SessionReport& report) {
             {"frames_received", report.frames_received},
             {"frames_lost", report.frames_lost},
             {"bytes_sent", report.counts.bytes_sent},
+            {"first_frame", report.counts.first_frame == 0 ? Json(nullptr) : Json(report.counts.first_frame)},
             {"frames_pulled", report.pulls && !report.bye_received ? Json(nullptr) : Json(report.frames_pulled)},
             {"said_bye", report.bye_received},
             {"ending", report.ending}};

@@ -134,6 +134,10 @@ HostPort parse_host_port(std::string_view text, std::uint16_t default_port) {
   if (text.empty() || !is_host_text(host)) {
     not_an_address(text);
   }
+  if (host == text && text.find_first_not_of("0123456789") == std::string_view::npos) {
+    throw Error::usage(
+        fmt::format("{} is a number and no host; a port is written as :{}, or HOST:{}", quote(text), text, text));
+  }
   at.host = host;
   return at;
 }

@@ -42,6 +42,7 @@ struct StreamOptions {
   WaitMode wait = WaitMode::adaptive;         // how claim() waits for room
   const MemoryKind* memory = &host_memory();  // of the pools; outlives the stream and all its frames
   std::string receiver_label = "viewer";      // what log lines call a receiver
+  std::string receiver_program{};             // others are refused: "rdrecv"; empty: any receives it
   bool logs_session_ends = true;              // log the end of each session; false: the program reports it itself
   std::string source_file{};  // identifies the file that the bytes come from, for the receivers; see OfferedStream
 };
@@ -158,6 +159,10 @@ class Stream {
 
   /// Waits for a viewer as claim() does. Returns false when the stream stops.
   bool wait_for_viewer();
+  /// Waits for a viewer that will receive the next frame of the newest epoch, also under Delivery::latest, where
+  /// claim() does not wait for its link. For a source whose first frame must not be missed. Returns false when the
+  /// stream stops.
+  bool wait_for_ready_viewer();
 
   /// When the source renders, as a viewer asks for it. Any thread.
   [[nodiscard]] SourceCadence& cadence() noexcept { return cadence_; }
@@ -300,6 +305,7 @@ class Stream {
 
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
+  [[nodiscard]] bool has_ready_viewer() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   [[nodiscard]] bool frames_left_are_claimed() const noexcept {
     return options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames;

@@ -177,6 +177,9 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
   ++room_changes_;
   if (part.is_first) {
     queue.held.push(slot);
+    if (queue.counts.first_frame == 0) {
+      queue.counts.first_frame = part.header.sequence - options_.first_sequence + 1;
+    }
   }
   if (!part.is_last) {
     if (part.is_first) {

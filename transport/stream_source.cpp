@@ -335,6 +335,12 @@ bool Stream::wait_for_viewer() {
   return !stopping_;
 }
 
+bool Stream::wait_for_ready_viewer() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || has_ready_viewer() || !pullers_.empty(); });
+  return !stopping_;
+}
+
 // ---- Under the mutex ----
 
 bool Stream::may_go_on() const noexcept {
@@ -353,10 +359,11 @@ std::int64_t Stream::ends_ns() const noexcept {
 /// sets no pace. A viewer that is not ready may still find its link unusable and change it, and frames waiting for that
 /// link would be lost.
 bool Stream::is_watched() const noexcept {
-  if (options_.delivery == Delivery::every) {
-    return std::ranges::any_of(queues_, [](const SubscriberQueue* queue) { return queue->ready_epoch != 0; });
-  }
-  return !queues_.empty() || !pullers_.empty();
+  return options_.delivery == Delivery::every ? has_ready_viewer() : !queues_.empty() || !pullers_.empty();
+}
+
+bool Stream::has_ready_viewer() const noexcept {
+  return std::ranges::any_of(queues_, [](const SubscriberQueue* queue) { return queue->ready_epoch != 0; });
 }
 
 bool Stream::has_room() const noexcept {

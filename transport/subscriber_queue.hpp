@@ -33,17 +33,19 @@ struct SubscriberQueueCounts {
   std::uint64_t frames_aborted = 0;   // begun on the link, and given up by the source
   std::uint64_t frames_unfilled = 0;  // dropped because a device failed or took too long; counted as skipped, too
   std::uint64_t bytes_sent = 0;       // payload
+  std::uint64_t first_frame = 0;      // the stream's frame with which it began, from 1; 0: none yet, or a sum
 
   /// Names every field, so that the compiler asks for a new one.
   SubscriberQueueCounts& operator+=(const SubscriberQueueCounts& more) noexcept {
-    auto& [produced, skipped, sent, aborted, unfilled, bytes] = *this;
-    const auto& [more_produced, more_skipped, more_sent, more_aborted, more_unfilled, more_bytes] = more;
+    auto& [produced, skipped, sent, aborted, unfilled, bytes, first] = *this;
+    const auto& [more_produced, more_skipped, more_sent, more_aborted, more_unfilled, more_bytes, ignored] = more;
     produced += more_produced;
     skipped += more_skipped;
     sent += more_sent;
     aborted += more_aborted;
     unfilled += more_unfilled;
     bytes += more_bytes;
+    first = 0;  // has no sum
     return *this;
   }
 };

@@ -25,23 +25,23 @@ bool is_lost(const SubscriberStatus& status) noexcept {
 
 StatusScreen waiting_screen(const StreamFacts& facts) {
   if (!facts.trouble.empty()) {
-    return {"there is no " + facts.peer_text, facts.trouble};
+    return {"there is no " + facts.peer_text, facts.trouble, true};
   }
   if (facts.status.state == SubscriberState::connected) {
-    return {"connected to " + facts.peer_text + ", waiting for the first frame", ""};
+    return {"connected to " + facts.peer_text + ", waiting for the first frame", "", false};
   }
   const std::string headline = "waiting for " + facts.peer_text;
-  return {headline, facts.is_local || facts.status.message == headline ? "" : facts.status.message};
+  return {headline, facts.is_local || facts.status.message == headline ? "" : facts.status.message, false};
 }
 
 StatusScreen lost_screen(const StreamFacts& facts, const std::string& name) {
   if (!facts.trouble.empty()) {
-    return {"lost " + name, facts.trouble};
+    return {"lost " + name, facts.trouble, true};
   }
   if (facts.status.state == SubscriberState::failed) {
-    return {"lost " + name, facts.status.message};
+    return {"lost " + name, facts.status.message, true};
   }
-  return {"lost " + name + "; reconnecting", facts.lost_message};
+  return {"lost " + name + "; reconnecting", facts.lost_message, false};
 }
 
 bool needs_status(const ComposedStream& stream) noexcept {
@@ -67,7 +67,7 @@ bool is_waiting(const ComposedStream& stream) noexcept {
 
 StatusScreen status_of(const ComposedStream& stream, const std::string& name) {
   if (!stream.defect.empty()) {
-    return {name, std::string(stream.defect)};
+    return {name, std::string(stream.defect), true};
   }
   return is_waiting(stream) ? waiting_screen(*stream.facts) : lost_screen(*stream.facts, name);
 }

@@ -156,7 +156,7 @@ std::string DepthView::misfit(const ShownStream& stream, std::size_t members) co
   const FrameLayout& layout = stream.facts().status.format->layout;
   if (!has_depth(layout.format)) {
     return "its frames of " + std::string(info(layout.format).name) +
-           " have no depth; start its sender with --pix-fmt rgba+grayf32le";
+           " have no depth; a sender of gl: gives it with --pix-fmt rgba+grayf32le, films have none";
   }
   if (frame_size(stream) != size_) {
     return "its frames are " + size_text(frame_size(stream)) + ", and those of the others are " + size_text(size_) +

@@ -44,14 +44,6 @@ constexpr std::array<SenderOption, 17> sender_options = {{{"--size", true},
                                                           {"--input-option", true},
                                                           {"-f", true}}};
 
-std::string sender_option_names() {
-  std::string names;
-  for (const SenderOption& option : sender_options) {
-    names += (names.empty() ? "" : ", ") + std::string(option.name);
-  }
-  return names;
-}
-
 /// Of an option: "--size" also of "--size=64x36".
 std::string_view option_name(const std::string& word) noexcept {
   return std::string_view(word).substr(0, word.starts_with("--") ? word.find('=') : std::string::npos);
@@ -155,6 +147,18 @@ void check_sender_options(const std::vector<std::string>& options, std::string_v
       throw Error::usage(std::string(what) + " has " + word + " without a value; write it as the next word");
     }
   }
+}
+
+std::string sender_option_names() {
+  std::string names;
+  for (const SenderOption& option : sender_options) {
+    names += (names.empty() ? "" : ", ") + std::string(option.name);
+  }
+  return names;
+}
+
+bool is_sender_option(const std::string& word) noexcept {
+  return std::ranges::find(sender_options, option_name(word), &SenderOption::name) != sender_options.end();
 }
 
 bool takes_value(std::string_view option) noexcept {

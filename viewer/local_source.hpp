@@ -49,6 +49,10 @@ void check_local_source(const std::string& source, std::string_view what);
 /// Only what is about the source: framewire-send gets everything else from the viewer.
 void check_sender_options(const std::vector<std::string>& options, std::string_view what);
 
+/// The options that check_sender_options() takes: "--size, --fps, …".
+std::string sender_option_names();
+/// Whether a word is one of them, with a value behind "=" or not.
+bool is_sender_option(const std::string& word) noexcept;
 /// Whether an option that check_sender_options() takes is followed by a value.
 bool takes_value(std::string_view option) noexcept;
 

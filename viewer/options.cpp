@@ -32,6 +32,8 @@ constexpr const char* footer =
     "  framewire view big --layer logo.png --layout overlay\n"
     "                                             lay an image of this machine over a stream\n"
     "  framewire view ssh://big/gl:orbit          start the sender on 'big' by ssh, and end it with the viewer\n"
+    "  framewire view 'ssh://big/film.mkv?loop&start=1m'\n"
+    "                                             the same, with --loop and --start of framewire send\n"
     "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
     "  framewire view --headless --output - | ffplay -\n"
     "                                             write frames as y4m, for another program\n"
@@ -91,10 +93,11 @@ std::string command_line_layouts(std::string_view between, std::string_view befo
 }
 
 void describe_source(CLI::App& app, RawOptions& raw) {
-  app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
-                 "a sender, and one of its streams (default localhost:5290, and all of its streams); or "
-                 "ssh://[USER@]HOST[:PORT]/SOURCE: start framewire send SOURCE on HOST by ssh, and end it with the "
-                 "viewer");
+  app.add_option(
+      "HOST[:PORT][/STREAM]", raw.hosts,
+      "a sender, and one of its streams (default localhost:5290, and all of its streams); or "
+      "ssh://[USER@]HOST[:PORT]/SOURCE[?OPTION=VALUE&...]: start framewire send SOURCE on HOST by ssh, and end "
+      "it with the viewer");
   app.add_option(
          "--layer", raw.layers,
          "also show a source of this machine, as framewire send takes it: gl: is drawn by the viewer, the others "

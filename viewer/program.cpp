@@ -19,16 +19,12 @@ constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
 /// Without a window, the first picture without a frame is drawn only if no frame comes within this time.
 constexpr std::int64_t first_draw_delay_ns = 300 * ns_per_ms;
-/// How long the end waits for the drawing thread, and for how long that thread may have been busy with one picture
-/// before the window system is said to block it. Without a window only a slow processor or GPU can be the cause.
-constexpr std::int64_t release_timeout_ns = ns_per_s;
-constexpr std::int64_t headless_release_timeout_ns = 30 * ns_per_s;
-/// The same for the last frame of a stream that has ended.
+/// How much longer --duration lasts for the first picture, if there are frames for it.
+constexpr std::int64_t first_picture_timeout_ns = 5 * ns_per_s;
+/// How long the drawing thread may have been busy with the last frame of a stream that has ended.
 constexpr std::int64_t last_frame_timeout_ns = 2 * ns_per_s;
 /// How often the main thread looks whether the last frame can be shown at all.
 constexpr std::int64_t last_frame_poll_ns = 100 * ns_per_ms;
-/// For the last picture, which a processor may have to draw.
-constexpr std::int64_t last_picture_timeout_ns = 10 * ns_per_s;
 
 ViewerOptions checked(ViewerOptions options) {
   if (options.screenshot_file) {
@@ -41,12 +37,6 @@ ViewerOptions checked(ViewerOptions options) {
     require_writable(*options.common.stats_file, "--stats");
   }
   return options;
-}
-
-void require_picture(const std::string& file, const Renderer::Screenshot& screenshot) {
-  if (!screenshot.error.empty()) {
-    throw Error::failed("there is no screenshot in " + quote(file) + ": " + screenshot.error);
-  }
 }
 
 }  // namespace
@@ -67,7 +57,8 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
       local_layers_(clock_, log_, sender_program(), options_.ssh, drawn_size_) {
   const auto wake_main = [this] { surface_->wake(); };
   if (options_.output.is_of_picture) {
-    recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main);
+    recorder_.emplace(options_.output.file, clock_, log_, interruption_, picture_counts_, wake_main,
+                      RecordingWords{.is_of_pictures = true});
   }
   renderer_.emplace(
       *surface_, frame_times_, clock_,
@@ -148,10 +139,23 @@ ExitStatus Program::run() {
 }
 
 bool Program::is_over() const {
-  const bool has_lasted =
-      options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
-  return ending_ || interruption_.is_requested() || has_lasted || is_unread() || is_stuck_at_last_frame() ||
-         has_all_sets() || std::ranges::all_of(streams_, [this](const auto& stream) { return is_over(*stream); });
+  return ending_ || interruption_.is_requested() || clock_.now_ns() >= end_ns() || is_unread() ||
+         is_stuck_at_last_frame() || has_all_sets() ||
+         std::ranges::all_of(streams_, [this](const auto& stream) { return is_over(*stream); });
+}
+
+/// When --duration is over; INT64_MAX: never. Frames that are here get the time to become the picture that
+/// --screenshot asks for: a busy processor may not have drawn the first one yet.
+std::int64_t Program::end_ns() const {
+  if (options_.common.max_duration_ns == 0) {
+    return INT64_MAX;
+  }
+  const std::int64_t end_ns = started_ns_ + options_.common.max_duration_ns;
+  const bool awaits_picture = options_.screenshot_file && shown_.scene.layout != Layout::depth && !has_shown() &&
+                              std::ranges::any_of(streams_, [](const auto& stream) {
+                                return stream->statistics().counts().frames_received > 0;
+                              });
+  return awaits_picture ? end_ns + first_picture_timeout_ns : end_ns;
 }
 
 bool Program::has_all_sets() const {
@@ -185,8 +189,11 @@ bool Program::is_stuck_at_last_frame() const noexcept {
 std::int64_t Program::deadline_ns() const noexcept {
   std::int64_t deadline_ns = std::min({next_line_ns_, next_scene_poll_ns_, editor_.due_ns(),
                                        local_layers_.deadline_ns(), window_recordings_->deadline_ns()});
-  if (options_.common.max_duration_ns != 0) {
-    deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
+  if (const std::int64_t over_ns = end_ns(); over_ns != INT64_MAX) {
+    deadline_ns = std::min(deadline_ns, over_ns);
+    if (over_ns != started_ns_ + options_.common.max_duration_ns) {
+      deadline_ns = std::min(deadline_ns, clock_.now_ns() + last_frame_poll_ns);
+    }
   }
   if (input_) {
     deadline_ns = std::min(deadline_ns, input_->deadline_ns());
@@ -304,7 +311,7 @@ void Program::save_screenshot() {
   const auto write = [this, file = timed_name(std::time(nullptr), ".png"),
                       screenshot = std::make_shared<const Renderer::Screenshot>(std::move(*taken))] {
     try {
-      require_picture(file, *screenshot);
+      require_picture(file, screenshot->error);
       log_.info("screenshot in " + write_new_screenshot(file, screenshot->picture));
     } catch (const std::exception& error) {
       log_.warning(error.what());
@@ -371,121 +378,6 @@ ViewerReport Program::report(std::span<const std::shared_ptr<ViewedStream>> stre
                               .pacing = stream->queue().pacing()});
   }
   return report;
-}
-
-// ---- The end ----
-
-/// Of the first stream that did not end well.
-ExitStatus Program::status_of_streams() const {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (shown_.sources[i].is_offered) {  // nobody has asked for it
-      continue;
-    }
-    if (const auto ending = streams_[i]->ending(); ending && *ending != ExitStatus::ok) {
-      return *ending;
-    }
-    if (local_layers_.has_failed(*streams_[i]) || streams_[i]->has_failed()) {
-      return ExitStatus::failed;
-    }
-  }
-  return ExitStatus::ok;
-}
-
-/// Informs the senders first, so that they do not wait for this. Then writes everything else; one failure does not stop
-/// the rest.
-ExitStatus Program::finish() {
-  ExitStatus status = ending_.value_or(status_of_streams());
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      log_.error(error.what());
-      status = status == ExitStatus::ok ? error.status() : status;
-    }
-  };
-  log_.end_live();
-  if (input_) {
-    input_->leave();
-  }
-  release_frames();
-  attempt([&] { throw_if_drawing_failed(); });  // of the last frame, perhaps
-  say_warning();
-  save_screenshot();
-  attempt([&] { close_streams(); });
-  local_layers_.stop();  // only now, so that no sender ends a stream
-  for (const auto& stream : streams_) {
-    stream->recorder().finish();
-  }
-  if (recorder_) {
-    recorder_->finish();
-  }
-  window_recordings_->finish();
-  if (options_.screenshot_file && has_shown()) {
-    attempt([&] { save_last_picture(); });
-  } else if (options_.screenshot_file) {
-    log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
-  }
-  screenshots_.clear();  // waits for them
-  attempt([&] { save_frame_times(); });
-  if (options_.common.stats_file) {
-    attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report(streams_))); });
-  }
-  for (const std::string& line : summary(report(streams_))) {
-    log_.info(line);
-  }
-  local_layers_.wait();
-  const bool has_failed_recording =
-      (recorder_ && recorder_->has_failed()) ||
-      std::ranges::any_of(streams_, [](const auto& stream) { return stream->recorder().has_failed(); });
-  return status == ExitStatus::ok && has_failed_recording ? ExitStatus::failed : status;
-}
-
-/// All at once: a sender that is stopped must not delay the goodbye to the others.
-void Program::close_streams() {
-  const ViewerReport last = report(streams_);
-  std::vector<std::future<void>> closing;
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    closing.push_back(close_aside(*streams_[i], stats_json(last, i)));
-  }
-}
-
-bool Program::has_shown() const {
-  return has_shown_before_ || std::ranges::any_of(streams_, [](const auto& stream) {
-           return stream->statistics().counts().frames_shown > 0;
-         });
-}
-
-/// Every frame is released and counted after this, unless the drawing thread is blocked: then its frames are only
-/// counted.
-void Program::release_frames() {
-  for (const auto& stream : streams_) {
-    stream->stop();
-  }
-  const std::int64_t timeout_ns = surface_->may_be_visible() ? release_timeout_ns : headless_release_timeout_ns;
-  is_blocked_ = !renderer_->release(clock_.now_ns() + timeout_ns, timeout_ns);
-  bool is_unshown = false;
-  for (const auto& stream : streams_) {
-    is_unshown |= stream->queue().abandon();
-  }
-  if (is_unshown) {
-    log_.warning("the window system has not shown the last picture within a second");
-  }
-}
-
-void Program::save_frame_times() {
-  if (const std::uint64_t dropped = frame_times_.write(); dropped > 0) {
-    log_.warning("--frame-times keeps " + std::to_string(FrameTimesFile::most_frames) + " frames; the first " +
-                 std::to_string(dropped) + " are not in the file");
-  }
-}
-
-void Program::save_last_picture() {
-  is_blocked_ = is_blocked_ || !renderer_->finish(clock_.now_ns() + last_picture_timeout_ns, true);
-  const auto screenshot = is_blocked_ ? std::nullopt : renderer_->take_screenshot();
-  const Renderer::Screenshot last = screenshot.value_or(Renderer::Screenshot{
-      .picture = {}, .error = is_blocked_ ? "the window system blocks the drawing" : "drawing has failed"});
-  require_picture(*options_.screenshot_file, last);
-  write_screenshot(*options_.screenshot_file, last.picture);
 }
 
 }  // namespace framewire

@@ -84,6 +84,7 @@ class Program {
   void throw_if_drawing_failed();
   void save_screenshot();
   [[nodiscard]] bool is_over() const;
+  [[nodiscard]] std::int64_t end_ns() const;
   [[nodiscard]] bool has_all_sets() const;
   [[nodiscard]] bool is_over(const ViewedStream& stream) const;
   [[nodiscard]] bool is_unread() const noexcept;
@@ -96,6 +97,7 @@ class Program {
   [[nodiscard]] std::string longest_silence(std::int64_t now_ns) const;
   [[nodiscard]] ViewerReport report(std::span<const std::shared_ptr<ViewedStream>> streams) const;
   ExitStatus finish();
+  ExitStatus without_picture(ExitStatus status);
   [[nodiscard]] ExitStatus status_of_streams() const;
   [[nodiscard]] bool has_shown() const;
   void close_streams();

@@ -13,6 +13,7 @@
 #include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
+#include "command/command_line.hpp"
 #include "command/standard_streams.hpp"
 
 namespace framewire {
@@ -59,6 +60,8 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
   }
   if (is_named_pipe(*file)) {
     log_.info("--output " + quote(*file, 200) + " is a named pipe; the viewer begins when somebody reads it");
+  } else if (*file != "-") {
+    require_writable(*file, "--output");
   }
   writer_.emplace(
       *file, log, [this] { return must_stop(); }, 1, words_.tells_conversions);
@@ -252,7 +255,7 @@ void Recorder::write(const WaitingFrame& frame) {
       log_.error("recording has stopped, the stream goes on: " + writer_->message());
       break;
     case WriteResult::reader_gone:
-      log_.detail("recording has ended: " + writer_->message());
+      log_.error("recording has ended: " + writer_->message());
       break;
     case WriteResult::stopped:
       break;
@@ -278,6 +281,15 @@ void Recorder::leave_out_claimed() {
 
 // ---- The main thread ----
 
+std::string Recorder::describe_missing() const {
+  const std::string count = std::to_string(frames_missing());
+  return words_.is_of_pictures
+             ? "plays too fast: it shows pictures " + count + " times too few, because writing was too slow"
+             : "lacks " + count +
+                   " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more "
+                   "than a second";
+}
+
 void Recorder::finish() {
   stop_waiting();
   if (!thread_.joinable()) {
@@ -294,11 +306,8 @@ void Recorder::finish() {
     has_ended_ = true;
     leave_out_claimed();
   }
-  if (frames_missing() > 0 && !has_failed()) {
-    log_.warning(
-        words_.about + ": the recording lacks " + std::to_string(frames_missing()) +
-        " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more than a "
-        "second");
+  if (frames_missing() > 0 && words_.tells_missing && last_ == WriteResult::written) {
+    log_.warning(words_.about + ": the recording " + describe_missing());
   }
   writer_.reset();
 }

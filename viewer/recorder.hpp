@@ -27,6 +27,8 @@ namespace framewire {
 struct RecordingWords {
   std::string about = "--output";
   bool tells_conversions = true;  // also what a reader of the file should know of its format
+  bool is_of_pictures = false;    // that were drawn: claim() and complete()
+  bool tells_missing = true;      // at the end, if the recording is too short
 };
 
 /// Records every received frame in order, including frames that newer ones supersede before display. In y4m a frame is
@@ -54,7 +56,8 @@ class Recorder {
 
   /// Does nothing without a `file`. `clock`, `log`, `interruption` and `statistics` outlive it; `interruption` also
   /// ends waiting for the reader of a pipe. `on_end` is called when recording ends by itself, on the thread that
-  /// writes. Throws Error if the file cannot be opened, or if "-" is a terminal.
+  /// writes. Throws Error if the file cannot be written, or if "-" is a terminal. What a file holds stays until the
+  /// first frame is written.
   Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log, const Interruption& interruption,
            Statistics& statistics, std::function<void()> on_end, RecordingWords words = {});
   Recorder(const Recorder&) = delete;
@@ -93,11 +96,13 @@ class Recorder {
   [[nodiscard]] bool is_recording() const noexcept;
   /// Whether the file has a rate, so that frames are repeated. Constant.
   [[nodiscard]] bool states_rate() const noexcept { return states_rate_; }
-  /// Whether the reader of the pipe has closed it: a regular end, not a failure.
+  /// Whether the reader of the pipe has closed it. It was logged as an error.
   [[nodiscard]] bool reader_has_left() const noexcept { return last_.load() == WriteResult::reader_gone; }
   [[nodiscard]] bool has_failed() const noexcept { return last_.load() == WriteResult::failed; }
   /// Missing frames that the file does not make up for; it plays too fast by as many. After finish().
   [[nodiscard]] std::uint64_t frames_missing() const noexcept { return repeats_.missing(); }
+  /// The same in words, behind "the recording". After finish().
+  [[nodiscard]] std::string describe_missing() const;
 
  private:
   struct WaitingFrame {

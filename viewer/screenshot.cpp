@@ -3,10 +3,17 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "media/png.hpp"
 #include "viewer/new_file.hpp"
 
 namespace framewire {
+
+void require_picture(const std::string& file, const std::string& error) {
+  if (!error.empty()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": " + error);
+  }
+}
 
 void write_screenshot(const std::string& file, const Image& image) {
   if (const auto fault = write_png(file, image.size.width, image.size.height, image.pixels)) {

@@ -7,6 +7,9 @@
 
 namespace framewire {
 
+/// Throws Error if there is an `error`, which says why there is no picture for the file.
+void require_picture(const std::string& file, const std::string& error);
+
 /// Writes a PNG. Throws Error.
 void write_screenshot(const std::string& file, const Image& image);
 

@@ -135,6 +135,12 @@ LocalSource parse_ssh_source(const std::string& text, std::string_view what) {
   check_local_source(source.source, what);
   if (mark != std::string_view::npos) {
     source.options = read_ssh_options(rest.substr(mark + 1), url);
+    for (const std::string& word : source.options) {
+      if (!is_sender_option(word)) {
+        throw url.error("it has no option " + quote(word.substr(2, word.find('=') - 2)) + "; a source takes " +
+                        sender_option_names());
+      }
+    }
     check_sender_options(source.options, what);
     // A flag that is given a value was refused; a value that is missing would swallow the next word.
     for (const std::string& word : source.options) {

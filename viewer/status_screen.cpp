@@ -15,7 +15,6 @@ namespace {
 
 constexpr ImU32 title_colour = IM_COL32(236, 240, 245, 255);
 constexpr ImU32 text_colour = IM_COL32(168, 178, 192, 255);
-constexpr ImU32 faint_colour = IM_COL32(104, 114, 130, 255);
 constexpr ImU32 shade_colour = IM_COL32(6, 8, 12, 150);
 constexpr ImU32 banner_colour = IM_COL32(16, 19, 26, 235);
 constexpr ImU32 warning_colour = IM_COL32(240, 176, 76, 255);
@@ -25,6 +24,8 @@ constexpr ImU32 bottom_colour = IM_COL32(9, 11, 16, 255);
 
 /// Text in a small box is no smaller than this part of its size on the whole surface.
 constexpr float smallest_text = 0.7F;
+/// And no smaller than this, in pixels: below it letters run together.
+constexpr float smallest_height = 13;
 
 constexpr int wire_cells = 15;
 constexpr std::int64_t pulse_period_ns = 3 * ns_per_s;
@@ -79,6 +80,12 @@ class BoxPainter {
   ImVec2 from_;
   ImVec2 to_;
 };
+
+/// Of a box of this scale.
+Text readable_text(const Overlay& overlay, float scale) {
+  ImFont* const font = overlay.text_font();
+  return {font, std::max({scale / overlay.scale(), smallest_text, smallest_height / font->FontSize})};
+}
 
 void centred_text(ImDrawList& list, const Text& font, float centre_x, float y, ImU32 colour, const std::string& text,
                   float wrap_pixels) {
@@ -141,13 +148,13 @@ void draw_waiting_picture(const Overlay& overlay, const StatusPlace& place, cons
   const Text title{overlay.title_font(), scale / overlay.scale()};
   centred_text(list, title, centre_x, centre_y - title.height() - 30 * scale, title_colour, "framewire", wrap);
   draw_wire(list, centre_x, centre_y, scale, now_ns);
-  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
+  const Text text = readable_text(overlay, scale);
   float y = centre_y + 38 * scale;
-  centred_text(list, text, centre_x, y, text_colour, screen.headline + (overlay.has_typography() ? " …" : " ..."),
-               wrap);
+  const char* const ellipsis = screen.is_over ? "" : overlay.has_typography() ? " …" : " ...";
+  centred_text(list, text, centre_x, y, screen.is_over ? title_colour : text_colour, screen.headline + ellipsis, wrap);
   y += text.size(screen.headline, wrap).y + 10 * scale;
   if (!screen.detail.empty()) {
-    centred_text(list, text, centre_x, y, faint_colour, screen.detail, wrap);
+    centred_text(list, text, centre_x, y, text_colour, screen.detail, wrap);
   }
 }
 
@@ -158,7 +165,7 @@ void draw_lost_banner(const Overlay& overlay, const StatusPlace& place, const St
   const float scale = place.has_background ? overlay.scale() : area.scale(overlay.scale());
   list.AddRectFilled(area.from(), area.to(), shade_colour);
 
-  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
+  const Text text = readable_text(overlay, scale);
   const float padding = 18 * scale;
   const float dot_space = 26 * scale;
   const float wrap = std::min(area.width() * 0.86F, 760 * scale) - 2 * padding - dot_space;
@@ -186,7 +193,7 @@ void draw_note(const Overlay& overlay, const StatusPlace& place, const StatusScr
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
   const BoxPainter area(list, place.box);
   const float scale = area.scale(overlay.scale());
-  const Text text{overlay.text_font(), std::max(scale / overlay.scale(), smallest_text)};
+  const Text text = readable_text(overlay, scale);
   const float padding = 8 * scale;
   const std::string line = screen.detail.empty() ? screen.headline : screen.headline + ": " + screen.detail;
   const ImVec2 size = text.size(line, 0);

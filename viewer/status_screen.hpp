@@ -13,6 +13,7 @@ namespace framewire {
 struct StatusScreen {
   std::string headline;  // "waiting for box:5290"
   std::string detail;    // the reason; may be empty
+  bool is_over = false;  // nothing is waited for
 };
 
 /// Where it is shown.

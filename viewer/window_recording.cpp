@@ -36,8 +36,14 @@ void close_file(WindowRecording& recording, Log& log) {
     log.warning("there is no recording in " + recording.file + ": no picture was shown");
     return;
   }
-  log.info("recording in " + recording.file + " has ended: " + frames(counts.frames_recorded + counts.frames_repeated) +
-           ", " + std::to_string(counts.frames_unrecorded) + " dropped");
+  const std::string end = "recording in " + recording.file +
+                          " has ended: " + frames(counts.frames_recorded + counts.frames_repeated) + ", " +
+                          std::to_string(counts.frames_unrecorded) + " pictures dropped";
+  if (recording.recorder.frames_missing() > 0) {
+    log.warning(end + "; it " + recording.recorder.describe_missing());
+  } else {
+    log.info(end);
+  }
 }
 
 }  // namespace

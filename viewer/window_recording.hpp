@@ -26,7 +26,8 @@ struct WindowRecording {
                   const std::function<void()>& on_end)
       : file(std::move(name)),
         begun_ns(clock.now_ns()),
-        recorder(file, clock, log, interruption, counts, on_end, {.about = file, .tells_conversions = false}) {}
+        recorder(file, clock, log, interruption, counts, on_end,
+                 {.about = file, .tells_conversions = false, .is_of_pictures = true, .tells_missing = false}) {}
 
   const std::string file;
   const std::int64_t begun_ns;

@@ -32,6 +32,28 @@ class Documents(unittest.TestCase):
         service = (root / "docs/systemd/framewire-view.service").read_text()
         self.assertEqual(set(re.findall(r"FRAMEWIRE_VIEW_ARGS=(\w+):", service)), {sender})
 
+    def started_by_the_service(self, **settings) -> list[str]:
+        """The arguments of the viewer that the service starts."""
+        root = pathlib.Path(__file__).resolve().parents[2]
+        service = (root / "docs/systemd/framewire-view.service").read_text()
+        command = re.search(r"^ExecStart=/bin/sh -c '(.*?)'$", service, re.M | re.S).group(1)
+        for given, read in (("\\\n", " "), ("$$", "$"), ("%%", "%")):  # as systemd reads it
+            command = command.replace(given, read)
+        viewer = self.folder / "framewire-view"
+        viewer.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+        viewer.chmod(0o700)
+        return subprocess.run(["/bin/sh", "-c", command], env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings},
+                              cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+    def test_the_service_records_into_new_files(self):
+        (self.folder / "x:5290").touch()
+        shown = self.started_by_the_service(FRAMEWIRE_VIEW_ARGS="--listen *:5290")
+        self.assertEqual(shown, ["--listen", "*:5290"])
+        *shown, file = self.started_by_the_service(FRAMEWIRE_VIEW_ARGS="big --headless",
+                                                   FRAMEWIRE_VIEW_RECORDING="/srv/my film")
+        self.assertEqual(shown, ["big", "--headless", "--output"])
+        self.assertRegex(file, r"^/srv/my film-\d{8}-\d{6}\.y4m$")
+
     def test_what_is_no_good_link_is_found(self):
         (self.folder / "docs").mkdir()
         (self.folder / "there.md").write_text("[a](docs) [b](docs/text.md#place) ![c](docs/none.png) "

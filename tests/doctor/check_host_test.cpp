@@ -25,10 +25,11 @@ LinkMeasurements& link(RemoteHostReport& host, LinkKind kind) {
 }
 
 /// The finding about the connection to "big".
-Finding obstacle(HostFault fault, const MachineFacts& machine = test::plain_machine()) {
+Finding obstacle(HostFault fault, const MachineFacts& machine = test::plain_machine(),
+                 const std::string& trouble = "it was so") {
   RemoteHostReport host = big();
   host.fault = fault;
-  host.trouble = "it was so";
+  host.trouble = trouble;
   const Findings findings = check_host(host, machine, {});
   const auto found = std::ranges::find(findings, Level::problem, &Finding::level);
   EXPECT_NE(found, findings.end()) << static_cast<int>(fault);
@@ -70,7 +71,12 @@ TEST(CheckHost, ASilentHostMayHaveAFirewall) {
 TEST(CheckHost, EveryObstacleHasItsCommand) {
   EXPECT_TRUE(mends(obstacle(HostFault::unknown_name), "/etc/hosts"));
   EXPECT_TRUE(mends(obstacle(HostFault::no_route), "ip address add"));
-  EXPECT_TRUE(mends(obstacle(HostFault::bad_key_here), "chmod 600 /home/u/.config/framewire/key"));
+  EXPECT_TRUE(mends(obstacle(HostFault::bad_key_here, test::plain_machine(), "it can be read by others"),
+                    "chmod 600 /home/u/.config/framewire/key"));
+  const Finding missing = obstacle(HostFault::bad_key_here, test::plain_machine(), "No such file or directory");
+  EXPECT_TRUE(mends(missing, "framewire key"));
+  EXPECT_FALSE(mends(missing, "chmod"));
+  EXPECT_TRUE(obstacle(HostFault::bad_key_here).remedy.empty());
   EXPECT_TRUE(mends(obstacle(HostFault::no_key_here), "framewire key"));
   EXPECT_TRUE(mends(obstacle(HostFault::key_refused), "framewire key --export | ssh big framewire key --import -"));
   EXPECT_TRUE(mends(obstacle(HostFault::not_framewire), "framewire doctor big:5292"));

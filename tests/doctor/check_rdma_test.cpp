@@ -56,6 +56,8 @@ TEST(CheckRdma, SoftRoceIsOfferedWhereTheKernelHasIt) {
   EXPECT_TRUE(has(find(check_machine(machine, std::nullopt), "devices").text, "no Soft-RoCE"));
   machine.rdma.modules.back().state = ModuleState::unknown;
   EXPECT_TRUE(has(find(check_machine(machine, std::nullopt), "devices").text, "does not show"));
+  EXPECT_EQ(find(check_machine(machine, std::nullopt), "devices").remedy,
+            std::vector<std::string>{"sudo modprobe rdma_rxe"});
 }
 
 TEST(CheckRdma, SoftRoceIsOfferedOnTheInterfaceThatLeadsToOthers) {

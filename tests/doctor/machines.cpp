@@ -63,7 +63,7 @@ MachineFacts plain_machine() {
   MachineFacts machine;
   machine.system.kernel = "6.1.0-25-amd64";
   machine.system.cores = 16;
-  machine.system.programs_beside = {"send", "view", "bench", "key"};
+  machine.system.programs_beside = {programs_wanted.begin(), programs_wanted.end()};
   machine.memory.total_bytes = 64'000'000'000;
   machine.memory.available_bytes = 60'000'000'000;
   machine.memory.huge_pages = "madvise";

@@ -1,5 +1,6 @@
 """Bad command lines: each gets its exit status and one message, which names what failed, the value and what to do."""
 import glob
+import os
 import unittest
 
 import harness
@@ -54,6 +55,17 @@ COMMAND_LINES = [
     (SEND, ["-", "pattern", "-"], harness.USAGE, ["standard input", "'-'", "only one"]),
     (SEND, ["pattern", "gl:", "--to", "localhost"], harness.USAGE, ["--to", "2 were given", "sender for each"]),
     (SEND, ["-", "--loop"], harness.USAGE, ["--loop", "standard input"]),
+    (SEND, ["gl:", "--loop"], harness.USAGE, ["--loop is for files"]),
+    (SEND, ["pattern", "--size", "auto"], harness.USAGE, ["--size auto is for scenes of gl:"]),
+    (SEND, ["gl:helix:9"], harness.USAGE, ["'gl:helix:9'", "it has 1, 2, 3"]),
+    (SEND, ["gl:waves:1"], harness.USAGE, ["'gl:waves:1'", "the scene has none"]),
+    (SEND, ["pattern", "--listen", "23541"], harness.USAGE, ["'23541' is a number", "written as :23541"]),
+    (VIEW, ["a/b/c"], harness.USAGE, ["'a/b/c'", "no slash"]),
+    (VIEW, ["gl:aurora"], harness.USAGE, ["'gl:aurora'", "--layer gl:aurora"]),
+    (VIEW, [__file__], harness.USAGE, ["HOST is", "a source of this machine", "--layer /"]),
+    (VIEW, ["ssh://big/gl:orbit?sixe=64x36"], harness.USAGE, ["no option 'sixe'", "--size"]),
+    ("framewire-bench", ["--message-bytes", "2G"], harness.USAGE, ["--message-bytes", "'2G'", "to 1G"]),
+    ("framewire-bench", ["--message-bytes", "x"], harness.USAGE, ["--message-bytes", "'x'", "to 1G"]),
     (VIEW, ["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
     (VIEW, ["one", "--layer", "-"], harness.USAGE, ["--layer is '-'", "standard input"]),
     (VIEW, ["localhost/"], harness.USAGE, ["'localhost/'", "HOST/STREAM"]),
@@ -133,6 +145,16 @@ COMMAND_LINES = [
 
 
 class BadCommandLines(harness.EndToEnd):
+    def test_help_whose_reader_has_read_enough(self):
+        for program in (SEND, VIEW, "rdpipe", "framewire-doctor"):
+            with self.subTest(program):
+                reads, writes = os.pipe()
+                os.close(reads)
+                asked = self.start(harness.BIN / program, "--help", stdout=writes)
+                os.close(writes)
+                self.ends(asked)
+                self.assertEqual(asked.text, "")
+
     def test_a_folder_of_the_path_that_nobody_may_look_into(self):
         """execvp() then fails with EACCES for all users but root, which hides that there is no such subcommand."""
         folder = self.file("closed")

@@ -77,6 +77,16 @@ class Peers(BytePrograms):
                               "--key", self.key("key"))
         self.check_exact(receiver, sender, original)
 
+    def test_a_viewer_of_pictures_does_not_end_a_sender_that_listens(self):
+        original, port = self.data(100_000), harness.free_port()
+        sender = self.sender("--listen", f"127.0.0.1:{port}", original)
+        harness.wait_until(lambda: self.listens(port), "the sender to listen")
+        viewer = self.view(f"127.0.0.1:{port}")
+        self.ends(viewer, harness.REFUSED)
+        self.one_message(viewer, r"rdsend \S+ sends bytes, which 'framewire-view \S+' does not receive; start rdrecv")
+        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("copy"))
+        self.check_exact(receiver, sender, original)
+
     @staticmethod
     def listens(port: int) -> bool:
         with socket.socket() as probe:

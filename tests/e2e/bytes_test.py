@@ -419,7 +419,8 @@ class Bytes(BytePrograms):
     def test_nobody_there(self):
         sender = self.sender(f"127.0.0.1:{self.refusing_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
-        self.one_message(sender, r"no receiver came at 127\.0\.0\.1:\d+; start one there with rdrecv > FILE$")
+        self.one_message(sender, r"no receiver came at 127\.0\.0\.1:(\d+); "
+                                 r"start one there with rdrecv --listen '\*:\1' > FILE$")
         self.assertEqual(len([line for line in sender.lines if "nothing listens" in line]), 1, sender.text)
         self.assertIn("no receiver came", self.said("sent.json")["error"],
                       "what stands there is of the last run, however it ended")

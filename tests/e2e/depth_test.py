@@ -176,7 +176,8 @@ class Depth(DepthTest):
         bars = self.send_on("pattern", "--size", SIZE, "--fps", "20")
         viewer = self.merge(senders[0].address, plain.address, senders[1].address, small.address, bars.address,
                             "--layer", "gl:balls.frag:3")
-        no_depth = ": its frames of rgba have no depth; start its sender with --pix-fmt rgba\\+grayf32le"
+        no_depth = (": its frames of rgba have no depth; a sender of gl: gives it with --pix-fmt rgba\\+grayf32le, "
+                    "films have none")
         for sender, why in ((plain, no_depth), (bars, no_depth),
                             (small, f": its frames are 160x90, and those of the others are {SIZE}; ")):
             viewer.wait_line(f"^framewire-view: warning: {sender.address}{why}")
@@ -216,6 +217,13 @@ class Depth(DepthTest):
         self.wait_more(viewer, 40)
         self.assert_same(self.picture_of(viewer), self.whole())
         self.assertEqual(len(viewer.complaints()), 1, viewer.text)
+
+    def test_a_screenshot_of_nothing_is_a_failure(self):
+        plain = self.send_on("gl:balls.frag:3", "--size", SIZE)
+        viewer = self.view(plain.address, "--layout", "depth", "--screenshot", "none.png", "--duration", "2s")
+        self.ends(viewer, harness.FAILED)
+        self.one_message(viewer, "no frame was shown, so there is no none.png", beside=": warning: ")
+        self.assertFalse(self.file("none.png").exists())
 
     def test_a_ring_of_one_slot_is_enough(self):
         senders = [self.send_part(part, "--slots", "1") for part in "12"]

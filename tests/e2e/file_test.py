@@ -67,6 +67,18 @@ class File(harness.EndToEnd):
         film = self.make_film()
         self.check_whole(self.record(film, transport="tcp")[0], film)
 
+    def test_latest_begins_with_the_first_frame_too(self):
+        film = self.make_film()
+        sender = self.send_on(film)
+        viewer = self.view(sender.address)
+        self.ends(viewer)
+        self.ends(sender)
+        sent, _ = self.checked_stats(sender, viewer)
+        (session,) = sent["sessions"]
+        self.assertEqual((session["first_frame"], session["frames_produced"], sent["frames_produced"]),
+                         (1, FRAMES, FRAMES))
+        self.assertNotIn("joined at frame", sender.text)
+
     def test_y4m_file(self):
         film = self.make_film()
         header, frames = pictures.y4m_frames(self.record(film, output="out.y4m")[0], FRAME_BYTES)

@@ -28,7 +28,8 @@ class Interrupt(harness.EndToEnd):
         self.assertTrue(sender.is_running())
         sender.interrupt()
         self.ends_soon(sender)
-        sender.wait_line(r"^viewer .*: \d+ sent, \d+ skipped, (0 lost|\d+ unconfirmed); the viewer left$")
+        sender.wait_line(r"^viewer .*: (joined at frame \d+; )?\d+ sent, \d+ skipped, (0 lost|\d+ unconfirmed); "
+                         r"the viewer left$")
         self.checked_stats(sender, viewer)
 
     def test_the_viewer_over_shared_memory(self):

@@ -25,14 +25,15 @@ class OrderOfStart(harness.EndToEnd):
         self.assertEqual(shown["sessions"], 1)
 
     def test_a_viewer_whose_time_is_over_before_a_sender_came(self):
-        shot, record = self.file("waiting.png"), self.file("none.rgba")
+        shot, record = self.file("waiting.png"), self.file("earlier.rgba")
+        record.write_bytes(b"an earlier recording")
         viewer = self.view(f"127.0.0.1:{self.refusing_port()}", "--duration", "1s", "--screenshot", shot,
                            "--output", record)
         self.ends(viewer, harness.LOST)
         self.one_message(viewer, "no sender came before --duration was over$", beside="warning: no frame was shown")
         self.assertLessEqual(len([line for line in viewer.lines if "nothing listens at" in line]), 1, viewer.text)
         self.assertFalse(shot.exists(), "a picture of waiting is none of the sender's")
-        self.assertEqual(record.stat().st_size if record.exists() else 0, 0)
+        self.assertEqual(record.read_bytes(), b"an earlier recording", "no frame has replaced it")
         self.assertEqual(self.stats(viewer)["frames_received"], 0)
 
     def test_a_viewer_whose_time_is_over_after_it_lost_its_sender(self):

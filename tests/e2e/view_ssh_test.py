@@ -360,7 +360,7 @@ class ViewSsh(SshTest):
     def test_options_that_are_wrong(self):
         self.fails_with(self.view_by_ssh("ssh://host1/pattern?fps=0"), "--fps is '0'; it takes", harness.USAGE)
         viewer = self.view_by_ssh("ssh://host1/pattern?listen=x")
-        self.fails_with(viewer, "HOST has '--listen=x', which is not for layers; they take --size, --fps",
+        self.fails_with(viewer, "it has no option 'listen'; a source takes --size, --fps",
                         harness.USAGE)
 
     def test_one_of_several_fails(self):

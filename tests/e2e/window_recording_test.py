@@ -27,7 +27,7 @@ class WindowRecording(OnADisplay):
         return self.said_frames(viewer, name)
 
     def said_frames(self, viewer: harness.Program, name: str) -> int:
-        return int(viewer.wait_line(re.escape(name) + r" has ended: (\d+) frames?, \d+ dropped").group(1))
+        return int(viewer.wait_line(re.escape(name) + r" has ended: (\d+) frames?, \d+ pictures dropped").group(1))
 
     def quit(self, sender, viewer):
         self.press("q")

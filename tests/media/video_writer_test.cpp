@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -189,13 +191,21 @@ TEST_F(VideoWriterTest, ADeviceWithoutRoomIsReported) {
 }
 
 TEST_F(VideoWriterTest, WhatCannotBeOpenedIsAnError) {
-  try {
-    VideoWriter writer(folder_.file("none/out.y4m"), log_);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("none/out.y4m"), std::string::npos) << error.what();
-  }
+  VideoWriter writer(folder_.file("none/out.y4m"), log_);
+  const StreamFormat format = format_of(PixelFormat::gray8, 16, 16);
+  EXPECT_EQ(write_all(writer, format, std::vector<std::byte>(256)), WriteResult::failed);
+  EXPECT_NE(writer.message().find("No such file or directory"), std::string::npos) << writer.message();
+  EXPECT_NE(writer.message().find("none/out.y4m"), std::string::npos) << writer.message();
+}
+
+TEST_F(VideoWriterTest, AFileKeepsWhatItHoldsUntilTheFirstFrame) {
+  const std::string file = folder_.file("keep.raw");
+  std::ofstream(file) << std::string(1000, 'x');
+  VideoWriter writer(file, log_);
+  EXPECT_EQ(std::filesystem::file_size(file), 1000U);
+  const StreamFormat format = format_of(PixelFormat::gray8, 16, 16);
+  EXPECT_EQ(write_all(writer, format, std::vector<std::byte>(256)), WriteResult::written);
+  EXPECT_EQ(std::filesystem::file_size(file), 256U);
 }
 
 /// A pipe with both ends held by the test.

@@ -52,14 +52,30 @@ TEST_F(GlSceneTest, PartsAreNumberedBehindTheName) {
   EXPECT_EQ(load_scene("gl:helix").parts, ShaderScene::all_parts);
   EXPECT_EQ(load_scene("gl:helix:1").parts, 1U);
   EXPECT_EQ(load_scene("gl:helix:1,3").parts, 5U);
-  EXPECT_EQ(load_scene("gl:helix:32").parts, 0x80000000U);
   EXPECT_EQ(load_scene("gl:helix:1,3").name, "helix");
-  const std::string file = write("two:2.frag", "void mainImage(out vec4 c, in vec2 p) { c = vec4(1); }");
+  const std::string file =
+      write("two:2.frag", "void mainImage(out vec4 c, in vec2 p) { int i = 1; c = vec4(hasPart(i) || hasPart(2)); }");
   EXPECT_EQ(load_scene("gl:" + file).parts, ShaderScene::all_parts) << "a colon in a file's name";
-  EXPECT_EQ(load_scene("gl:" + file + ":7").parts, 64U);
+  EXPECT_EQ(load_scene("gl:" + file + ":7").parts, 64U) << "what the shader asks for is not known";
+  EXPECT_EQ(load_scene("gl:" + file + ":32").parts, 0x80000000U);
   for (const char* wrong : {"gl:helix:0", "gl:helix:33", "gl:helix:1,,2", "gl:helix:,", "gl:helix:99999999999"}) {
     EXPECT_THROW(load_scene(wrong), Error) << wrong;
   }
+}
+
+TEST_F(GlSceneTest, APartThatTheSceneDoesNotHaveIsRefused) {
+  const auto message_of = [](const std::string& source) -> std::string {
+    try {
+      load_scene(source);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), ExitStatus::usage);
+      return error.what();
+    }
+    return "";
+  };
+  expect_in("it has 1, 2, 3", message_of("gl:helix:9"));
+  expect_in("it has 1, 2, 3", message_of("gl:helix:1,9"));
+  expect_in("the scene has none", message_of("gl:waves:1"));
 }
 
 TEST_F(GlSceneTest, AnUnknownNameListsTheScenes) {

@@ -75,6 +75,19 @@ TEST(SenderReports, SummaryHasTheViewersOfAStreamBelowIt) {
       << "the program's error says why, next";
 }
 
+TEST(SenderReports, SummarySaysWithWhichFrameAViewerJoined) {
+  Stream stream(named("film"));
+  produce(stream, 11);
+  SessionReport late = session("film", 7);
+  late.counts.first_frame = 5;
+  SessionReport early = session("film", 11);
+  early.counts.first_frame = 1;
+  EXPECT_EQ(summary_lines(std::vector<StreamResult>{{&stream, 0, ""}}, std::vector{late, early}),
+            (Lines{"stream film: 11 frames in 0.0 s",
+                   "viewer of film (tcp): joined at frame 5; 7 sent, 0 skipped, 0 lost; the viewer left",
+                   "viewer of film (tcp): 11 sent, 0 skipped, 0 lost; the viewer left"}));
+}
+
 TEST(SenderReports, FailureSummaryNamesStreamsThatFailed) {
   Stream left(named("left"));
   Stream right(named("right"));

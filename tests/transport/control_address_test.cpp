@@ -48,6 +48,10 @@ INSTANTIATE_TEST_SUITE_P(
                     AddressCase{"a b:1", "", -1}, AddressCase{"a\n:1", "", -1}, AddressCase{"a/b:1", "", -1},
                     AddressCase{"a]:1", "", -1}));
 
+TEST(Address, APortAloneNeedsItsColon) {
+  expect_error(error_of([] { parse_host_port("23541", 1); }), ExitStatus::usage, "written as :23541, or HOST:23541");
+}
+
 TEST(Address, RefusesNamesLongerThanAnyHostHas) {
   expect_error(error_of([] { parse_host_port(std::string(254, 'a'), 1); }), ExitStatus::usage, "is no address");
 }

@@ -167,7 +167,7 @@ TEST(KeyProgram, SaysWhatIsWrong) {
     const Result result = framewire(folder, one.words, "not a key");
     EXPECT_EQ(result.status, one.status) << result.err;
     EXPECT_TRUE(has(result.err, one.text)) << result.err;
-    EXPECT_TRUE(result.err.starts_with("framewire key: ")) << result.err;
+    EXPECT_TRUE(result.err.starts_with("framewire-key: ")) << result.err;
     EXPECT_EQ(result.out, "");
   }
 }

@@ -76,6 +76,15 @@ TEST(KeyFile, NeverOverwritesAKey) {
   EXPECT_EQ(left, 1) << "a temporary file was left behind";
 }
 
+TEST(KeyFile, SaysWhatIsThereInPlaceOfAKey) {
+  const TemporaryFolder folder;
+  expect_error(error_of([&] { create_key(folder.file("")); }), ExitStatus::refused, "is no regular file");
+  std::ofstream(folder.file("notes")) << "no key at all";
+  std::filesystem::permissions(folder.file("notes"), std::filesystem::perms::owner_read);
+  expect_error(error_of([&] { create_key(folder.file("notes")); }), ExitStatus::failed, "is no key");
+  EXPECT_EQ(read_file(folder.file("notes")), "no key at all");
+}
+
 TEST(KeyFile, DoesNotWriteThroughALink) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink(folder.file("elsewhere"), folder.file("key"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -102,6 +103,27 @@ class Waking : public testing::Test {
   SharedEvent event_ = make_shared_event();
   SubscriberQueue queue_{link_, Delivery::latest, event_};
 };
+
+TEST_F(Waking, TheFirstFrameCanWaitForAViewerThatGetsIt) {
+  std::atomic<bool> is_ready = false;
+  auto waited = std::async(std::launch::async, [&] { return stream_.wait_for_ready_viewer() && is_ready; });
+  is_ready = true;
+  get_ready();
+  EXPECT_TRUE(waited.get()) << "a viewer that is attached is not ready yet";
+}
+
+TEST_F(Waking, FramesBeforeAViewersFirstOneAreNotItsOwn) {
+  publish();
+  publish();
+  EXPECT_EQ(stream_.counts(queue_).first_frame, 0U);
+  link_.credits = 2;
+  get_ready();
+  publish();
+  const SubscriberQueueCounts counts = stream_.counts(queue_);
+  EXPECT_EQ(counts.first_frame, 2U);
+  EXPECT_EQ(counts.frames_produced, 2U);
+  EXPECT_EQ(counts.frames_sent, 2U);
+}
 
 TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
   publish();

@@ -67,7 +67,7 @@ TEST(SshSource, HasOptionsOfItsSender) {
 }
 
 TEST(SshSource, RefusesOptionsThatAreNotAboutTheSource) {
-  EXPECT_NE(refusal_of("box/a?colour=red").find("HOST has '--colour=red', which is not for layers; they take --size, "),
+  EXPECT_NE(refusal_of("box/a?colour=red").find("it has no option 'colour'; a source takes --size, "),
             std::string::npos);
   for (const char* bad :
        {"listen=x", "to=x", "key=x", "stats=x", "-=x", "f=v4l2", "loop=1", "size", "size=", "fps&loop", "=x", "help"}) {

@@ -145,6 +145,14 @@ class TemporaryFile {
   FileDescriptor fd_;
 };
 
+/// Throws Error if the file is no key, or a bad one.
+Key read_key(const std::string& path) {
+  const FileDescriptor file = open_key(path);
+  KeyText text;
+  read_text(file.get(), text, monotonic_ns() + ns_per_s);
+  return parse_key(text, "the key file " + path);
+}
+
 void write_key(const std::string& path, const Key& key, bool overwrite) {
   make_directories(path);
   const TemporaryFile file(path);
@@ -166,6 +174,9 @@ void write_key(const std::string& path, const Key& key, bool overwrite) {
   const int result =
       overwrite ? ::rename(file.name().c_str(), path.c_str()) : ::link(file.name().c_str(), path.c_str());
   if (result != 0 && errno == EEXIST) {
+    if (struct stat status{}; ::stat(path.c_str(), &status) == 0) {
+      read_key(path);  // what is there may be something else
+    }
     throw Error::refused(
         fmt::format("there is a key already in {}; it is kept: remove the file first if you want another", path));
   }
@@ -218,10 +229,7 @@ KeyImport import_key(const std::string& path, int from_fd, bool force, std::int6
 }
 
 Key load_key(const std::string& path) {
-  const FileDescriptor file = open_key(path);
-  KeyText text;
-  read_text(file.get(), text, monotonic_ns() + ns_per_s);
-  return parse_key(text, "the key file " + path);
+  return read_key(path);
 }
 
 std::optional<Key> find_key(const std::optional<std::string>& key_file) {

@@ -19,7 +19,7 @@ bool ClientService::greet(AuthenticatedChannel& authenticated, SessionAcceptor& 
   if (!role_.empty()) {
     welcome.emplace_back(role_);
   }
-  if (exchange_hellos(*authenticated.channel, "viewer", program_, welcome) == "sender") {
+  if (exchange_hellos(*authenticated.channel, "viewer", program_, welcome).role == "sender") {
     return true;
   }
   {

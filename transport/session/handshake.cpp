@@ -14,8 +14,31 @@
 
 namespace framewire {
 
-std::string exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
-                            const std::vector<std::string_view>& welcome) {
+namespace {
+
+/// "rdsend needs rdrecv"
+std::string need_of(std::string_view role, std::string_view program) {
+  if (program.starts_with("rdsend")) {
+    return "rdsend needs rdrecv";
+  }
+  if (program.starts_with("rdrecv")) {
+    return "rdrecv needs rdsend";
+  }
+  return role == "sender" ? "a sender needs a viewer" : role == "viewer" ? "a viewer needs a sender" : "";
+}
+
+/// Both have the same role.
+std::string no_counterpart(std::string_view role, const std::string& program, const std::string& peer_program) {
+  const std::string here = need_of(role, program);
+  const std::string there = need_of(role, peer_program);
+  return "both ends are a " + std::string(role) + " (" + program + ", " + quote(peer_program) + ")" +
+         (here.empty() ? "" : "; " + here) + (there == here || there.empty() ? "" : ", " + there);
+}
+
+}  // namespace
+
+HelloMessage exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
+                             const std::vector<std::string_view>& welcome) {
   channel.send(to_json(HelloMessage{.role = role, .program = program}));
   const HelloMessage peer = read_hello(channel.receive(monotonic_ns() + handshake_timeout_ns));
   if (std::ranges::find(peer.versions, session_version) == peer.versions.end()) {
@@ -27,14 +50,13 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
                         peer.program + " speaks " + versions + "; bring both to the same release");
   }
   if (peer.role == role) {
-    refuse(channel, "both ends are a " + role + " (" + program + ", " + quote(peer.program) +
-                        "); a sender needs a viewer at the other end");
+    refuse(channel, no_counterpart(role, program, peer.program));
   }
   if (std::ranges::find(welcome, peer.role) == welcome.end()) {
     refuse(channel, "a " + role + " (" + program + ") and a " + quote(peer.role) + " (" + quote(peer.program) +
                         ") have nothing for each other");
   }
-  return peer.role;
+  return peer;
 }
 
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns) {

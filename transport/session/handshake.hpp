@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "transport/control/message_channel.hpp"
+#include "transport/session/messages.hpp"
 
 namespace framewire {
 
-/// Sends our hello and receives the peer's. Returns the peer's role, which is one of `welcome`. Throws Error (refused)
-/// for another role and when both have no protocol version in common; the message names both roles or versions.
-std::string exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
-                            const std::vector<std::string_view>& welcome);
+/// Sends our hello and receives the peer's, whose role is one of `welcome`. Throws Error (refused) for another role and
+/// when both have no protocol version in common; the message names both roles or versions.
+HelloMessage exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
+                             const std::vector<std::string_view>& welcome);
 
 /// Receives one message of a handshake step. All messages of the step share one deadline, so a peer that sends other
 /// messages gets no more time than a silent one. Throws Error (lost_peer) after the deadline, even if a message is

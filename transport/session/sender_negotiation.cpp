@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "transport/links.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
@@ -55,7 +56,7 @@ SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated
 
 NegotiatedSession SenderNegotiation::negotiate() {
   MessageChannel& channel = *viewer_.channel;
-  exchange_hellos(channel, "sender", context_.program, {"viewer"});
+  require_receiver(exchange_hellos(channel, "sender", context_.program, {"viewer"}).program);
   if (const std::string reason = no_encryption_reason(viewer_.control);
       context_.parameters.encrypts && !reason.empty()) {
     refuse(channel, reason);
@@ -64,6 +65,17 @@ NegotiatedSession SenderNegotiation::negotiate() {
   offer_ = make_offer();
   channel.send(to_json(offer_));
   return handle_choice(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns)));
+}
+
+/// A viewer of pictures would take bytes, and could not say what became of them.
+void SenderNegotiation::require_receiver(const std::string& program) const {
+  for (const Stream* stream : context_.streams) {
+    const std::string& wanted = stream->options().receiver_program;
+    if (!program.starts_with(wanted)) {
+      refuse(*viewer_.channel, context_.program + " sends bytes, which " + quote(program) +
+                                   " does not receive; start " + wanted + " instead");
+    }
+  }
 }
 
 NegotiatedSession SenderNegotiation::handle_choice(std::unique_ptr<nlohmann::json> answer) {

@@ -65,6 +65,7 @@ class SenderNegotiation {
   [[nodiscard]] OfferMessage make_offer() const;
   [[nodiscard]] std::string unavailable_reason(LinkKind link) const;
   [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
+  void require_receiver(const std::string& program) const;
   NegotiatedSession check_choice(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);
   void check_encryption(const ChooseMessage& choice);

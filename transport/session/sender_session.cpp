@@ -27,7 +27,7 @@ std::string no_room_message(const StreamOptions& options) {
     return "the sender has its " + options.receiver_label + " already";
   }
   return "the sender has its " + std::to_string(options.max_viewers) +
-         " viewers already; start it with a larger --viewers";
+         (options.max_viewers == 1 ? " viewer" : " viewers") + " already; start it with a larger --viewers";
 }
 
 }  // namespace

@@ -21,6 +21,16 @@ namespace {
 
 constexpr std::int64_t pause_ns = 50 * ns_per_ms;  // when no connection can be accepted
 
+/// The text of an error that may begin with the peer's address, for a line that has it already.
+std::string_view without_address(std::string_view text, const std::string& address) {
+  for (const std::string& beginning : {"refused " + address + ": ", address + ": "}) {
+    if (text.starts_with(beginning)) {
+      return text.substr(beginning.size());
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 SessionAcceptor::SessionAcceptor(const ListenOptions& listen, std::span<const LinkListening> links,
@@ -195,7 +205,7 @@ void SessionAcceptor::serve(PendingConnection& pending, AcceptedSocket& accepted
     } catch (const std::exception& error) {
       // No warning at shutdown: the peer tries again and reaches the next acceptor at this address.
       if (!was_closed_at_shutdown(pending)) {
-        warn("refused a connection from " + address + ": " + error.what());
+        warn("refused a connection from " + address + ": " + std::string(without_address(error.what(), address)));
       }
     }
   } catch (const std::exception&) {

@@ -151,7 +151,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataConnector 
       reset_epoch_state();
     }
   }
-  refuse(channel, "no transport in common: this end takes " + names_of(preferences.allowed_links) +
+  refuse(channel, "no transport in common: the receiving end takes " + names_of(preferences.allowed_links) +
                       ", the sender offers " + names_of(offer.links) + skipped_links);
 }
 
@@ -215,7 +215,7 @@ LinkKind ViewerSession::link_for_encryption(const OfferMessage& offer, const Vie
   });
   const auto link = first_link_that(&LinkTraits::can_be_encrypted, common);
   if (!link) {
-    refuse(*authenticated_.channel, "no encrypted transport in common: this end takes " +
+    refuse(*authenticated_.channel, "no encrypted transport in common: the receiving end takes " +
                                         names_of(preferences.allowed_links) + ", the sender offers " +
                                         names_of(offer.links));
   }

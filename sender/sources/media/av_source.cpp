@@ -125,7 +125,11 @@ void AvSource::return_slots() noexcept {
 /// Publishes the picture that was read. False when the stream is stopping.
 bool AvSource::send(Stream& stream) {
   if (input_.format() != epoch_format_) {
+    const bool is_first = epoch_format_ == StreamFormat{};
     begin_epoch(stream);
+    if (is_first && !input_.is_live() && !stream.wait_for_ready_viewer()) {
+      return false;
+    }
   }
   if (slots_) {
     slots_->refill(stream);

@@ -43,14 +43,19 @@ StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(opt
   if (options_.pixel_format == PixelFormat::bytes) {
     throw Error::usage("--pix-fmt bytes is no picture; it can be " + pixel_format_names());
   }
-  if (options_.width != 0) {
-    format_.layout = packed_layout(options_.pixel_format.value_or(PixelFormat::rgba), options_.width, options_.height);
+  if (options_.width != 0 && options_.pixel_format) {
+    format_.layout = packed_layout(*options_.pixel_format, options_.width, options_.height);
   }
   enlarge_pipe(fd_);
 }
 
 std::string StdinSource::describe() const {
-  return format_.layout.width == 0 ? "standard input" : "standard input, " + framewire::describe(format_);
+  if (format_.layout.width != 0) {
+    return "standard input, " + framewire::describe(format_);
+  }
+  return options_.width != 0     ? "standard input, as y4m (raw frames need --pix-fmt, too)"
+         : options_.pixel_format ? "standard input, as y4m (raw frames need --size, too)"
+                                 : "standard input";
 }
 
 void StdinSource::run(Stream& stream) {
@@ -162,9 +167,12 @@ bool StdinSource::await_frame(StreamReader& reader) {
   return true;
 }
 
-/// A frame that is due leaves while it is read; one that comes early waits in its slot. False when the stream is
-/// stopping.
+/// A frame that is due leaves while it is read; one that comes early waits in its slot. The first one waits for a
+/// viewer that gets it. False when the stream is stopping.
 bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
+  if (frames_sent_ == 0 && !stream.wait_for_ready_viewer()) {
+    return false;
+  }
   std::optional<ClaimedSlot> slot = stream.claim();
   if (!slot) {
     return false;
