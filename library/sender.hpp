@@ -60,7 +60,7 @@ class Slot {
   std::optional<ClaimedSlot> claimed_;
   std::atomic<std::uint32_t> epoch_ = 0;
   std::atomic<State> state_ = State::claimed;
-  fw_view view_{};  // of a claimed slot with this number, of this epoch: made once
+  fw_view view_{};  // while it is claimed; made anew for another epoch
   FrameInfo info_;  // once it is published
 };
 
@@ -113,10 +113,11 @@ class SourceStream {
   std::atomic<bool> is_finished_ = false;
   std::atomic<bool> is_destroyed_ = false;
   std::shared_ptr<SourceStream> own_;  // of its handle
-  /// By the number of the slot in its pool; made at its first claim, and used by all epochs.
+  /// As many as a pool has slots; made when they are needed, and used by all epochs.
   std::vector<std::atomic<Slot*>> slots_;
+  std::atomic<Slot*> newest_slot_ = nullptr;  // of these
   mutable std::mutex further_slots_mutex_;
-  /// For a number that the program has of two epochs at a time.
+  /// For a claim that finds neither the newest one nor that of its number free.
   std::vector<std::unique_ptr<Slot>> further_slots_;
   WakeRequests wakes_;
   FileDescriptor wake_event_ = make_eventfd();  // counts wakes that were not passed on

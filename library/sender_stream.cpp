@@ -33,12 +33,13 @@ fw_slot* Slot::open(ClaimedSlot& claimed) noexcept {
   }
   claimed_.emplace(std::move(claimed));
   state_.store(State::claimed, std::memory_order_relaxed);
-  // Its number is always the same here, but for the objects of further_slots_.
   void* const bytes = claimed_->bytes().data();
-  if (const std::uint32_t epoch = claimed_->pool_epoch(); view_.epoch != epoch || view_.data != bytes) {
+  if (const std::uint32_t epoch = claimed_->pool_epoch(); view_.epoch != epoch) {
     fill_view(view_, claimed_->format().layout, bytes, false);
     view_.epoch = epoch;
     epoch_.store(epoch, std::memory_order_relaxed);
+  } else if (view_.data != bytes) {
+    move_view(view_, bytes);
   }
   view_.begun_ns = claimed_->begun_ns();
   return static_cast<fw_slot*>(place_.occupy(HandleKind::slot));
@@ -131,6 +132,7 @@ void SourceStream::ended(handles::Place& place) noexcept {
   const std::shared_ptr<SourceStream> own = std::move(own_);
   place.vacate();
   handles::the_table().give_back(place);
+  newest_slot_ = nullptr;
   for (std::atomic<Slot*>& slot : slots_) {
     if (Slot* const made = slot.exchange(nullptr)) {
       made->outlive_handle_of(own);
@@ -143,18 +145,26 @@ void SourceStream::ended(handles::Place& place) noexcept {
   further_slots_.clear();
 }
 
-/// Two threads may have slots of one number, of two epochs: then one of them makes the object, and one gets it.
+/// The object that was used last comes first, since the caches have it: a program that has one slot at a time uses no
+/// other.
 fw_slot* SourceStream::open_slot(ClaimedSlot& claimed) {
+  Slot* const newest = newest_slot_.load(std::memory_order_acquire);
+  if (fw_slot* const handle = newest != nullptr ? newest->open(claimed) : nullptr) {
+    return handle;
+  }
   std::atomic<Slot*>& place = slots_.at(claimed.index());
   Slot* slot = place.load(std::memory_order_acquire);
   if (slot == nullptr) {
     auto made = std::make_unique<Slot>(*this);
-    if (place.compare_exchange_strong(slot, made.get())) {
+    if (place.compare_exchange_strong(slot, made.get())) {  // else a thread with this number of another epoch was first
       slot = made.release();
     }
   }
-  fw_slot* const handle = slot->open(claimed);
-  return handle != nullptr ? handle : open_further_slot(claimed);
+  if (fw_slot* const handle = slot->open(claimed)) {
+    newest_slot_.store(slot, std::memory_order_release);
+    return handle;
+  }
+  return open_further_slot(claimed);
 }
 
 fw_slot* SourceStream::open_further_slot(ClaimedSlot& claimed) {
