@@ -40,7 +40,8 @@ constexpr std::uint64_t most_u8 = UINT8_MAX;
 constexpr std::uint64_t most_u32 = UINT32_MAX;
 
 std::string text_of(std::size_t bytes) {
-  return std::string(bytes, 'x');
+  std::string text(bytes, 'x');
+  return text;
 }
 
 Field text(const std::string& path, bool is_required = true) {
