@@ -1,5 +1,12 @@
 // Pictures of NVDEC come whole and in order, in the memory of either kind. libav decodes as on a GPU; the decoder and
 // the driver are stand-ins.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "media/av_input.hpp"
 #include "tests/nvdec/decoded_film.hpp"
 
 namespace framewire {
@@ -127,14 +134,57 @@ TEST_F(Nvdec, ItStartsWhereItIsTold) {
   expect_pictures(show(source), film_frames - 10, [](unsigned i) { return nv12(i + 10, 320, 180); });
 }
 
-/// Few pictures can be mapped at a time: libav's next call would fail.
-TEST_F(Nvdec, ASlowGpuIsWaitedFor) {
-  StreamOptions roomy;
-  roomy.slots_per_viewer = 16;
-  AvSource source(on("cuda", h264()), log_);
-  expect_pictures(show(source, roomy), film_frames, [](unsigned i) { return nv12(i, 320, 180); });
-  EXPECT_GE(nvcuvid_stand_in::most_mapped_pictures(), 2U);
+class NvdecCopies : public DecodedFilm {
+ protected:
+  void SetUp() override {
+    DecodedFilm::SetUp();
+    input_.emplace(AvInputOptions{.name = h264(), .hw_accel = {.kind = HwAccelKind::cuda}}, log_);
+  }
+  void TearDown() override {
+    cuda_stand_in::hold_work(false);  // the decoder waits for its end
+    input_.reset();
+    DecodedFilm::TearDown();
+  }
+
+  std::shared_ptr<Fence> copy_next() {
+    EXPECT_EQ(input_->read(), AvRead::frame);
+    EXPECT_TRUE(input_->is_on_device());
+    return input_->start_copy(HostBlock::create_private("a picture", input_->format().layout.size_bytes), 0);
+  }
+
+  std::optional<AvInput> input_;
+};
+
+/// libav's next call would fail if the GPU still read all of its pictures.
+TEST_F(NvdecCopies, OfASlowGpuAreWaitedFor) {
+  cuda_stand_in::hold_work(true);
+  const std::vector<std::shared_ptr<Fence>> under_way{copy_next(), copy_next(), copy_next()};
+  std::thread later([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    cuda_stand_in::hold_work(false);
+  });
+  const std::shared_ptr<Fence> next = copy_next();
+  EXPECT_EQ(under_way.front()->state(), FenceState::done);
+  later.join();
   EXPECT_LE(nvcuvid_stand_in::most_mapped_pictures(), 5U);
+}
+
+TEST_F(NvdecCopies, ThatDoNotEndAreAnError) {
+  cuda_stand_in::hold_work(true);
+  const std::vector<std::shared_ptr<Fence>> under_way{copy_next(), copy_next(), copy_next()};
+  try {
+    static_cast<void>(copy_next());
+    FAIL() << "it was not waited for";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the GPU Stand-in 0 did not copy a decoded picture within 2 s");
+  }
+}
+
+TEST_F(NvdecCopies, GoOnlyWhereThereIsRoom) {
+  EXPECT_EQ(input_->read(), AvRead::frame);
+  const std::shared_ptr<Block> small = HostBlock::create_private("too little", 4096);
+  EXPECT_THROW(static_cast<void>(input_->start_copy(small, 0)), Error);
+  EXPECT_THROW(static_cast<void>(input_->start_copy(small, 8192)), Error);
 }
 
 TEST_F(Nvdec, AutoTakesTheGpu) {
