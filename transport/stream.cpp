@@ -142,21 +142,15 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   unused = take_unused_epochs();
 }
 
-/// Sessions call it several times a second, whether or not there is anything: that must not wake a source.
 void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
-  Notice notice(*this, false);
+  const Notice notice(*this);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
-  const std::uint64_t changes_before = room_changes_;
   release_finished();
   poll_released(queue);
   send_waiting(queue, wakes);
   unused = take_unused_epochs();
-  const std::uint64_t acknowledged = queue.link->frames_acknowledged();
-  if (std::exchange(queue.acknowledged, acknowledged) != acknowledged || room_changes_ != changes_before) {
-    notice.need();
-  }
 }
 
 std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& queue) {
