@@ -46,7 +46,7 @@ class Bytes(BytePrograms):
         refused = self.start(harness.BIN / "rdsend", receiver.address, original, "--transport", "local")
         self.ends(refused, harness.REFUSED)
         self.one_message(refused, "the viewer asks for --encrypt", "the sender offers local")
-        receiver.wait_line("^the viewer asks for --encrypt, .*the sender offers local")
+        receiver.wait_line("^rdrecv: warning: the viewer asks for --encrypt, .*the sender offers local")
         sender = self.sender(receiver.address, original)
         self.ends(sender)
         self.ends(receiver)
