@@ -32,7 +32,7 @@ const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
 /// A viewer's place in a stream. Its session is the thread that uses it.
 class Place {
  public:
-  Place(Stream& stream, Delivery delivery) : stream_(stream), queue_(link, delivery, event_.get()) {
+  Place(Stream& stream, Delivery delivery) : stream_(stream), queue_(link, delivery, event_) {
     EXPECT_TRUE(stream_.attach(queue_));
   }
   ~Place() {
@@ -51,7 +51,7 @@ class Place {
 
  private:
   Stream& stream_;
-  FileDescriptor event_ = make_eventfd();
+  SharedEvent event_ = make_shared_event();
 
  public:
   test::HoldingLink link;
@@ -126,9 +126,9 @@ void a_viewer_comes(World& world, Way way) {
 void a_viewer_that_pulls_comes(World& world, Way way) {
   Stream stream(options_of(world, Delivery::latest));
   stream.begin_epoch(format);
-  const FileDescriptor event = make_eventfd();
-  expect_told(world, stream, way, [&] { EXPECT_TRUE(stream.add_puller(event.get())); });
-  stream.remove_puller(event.get());
+  const SharedEvent event = make_shared_event();
+  expect_told(world, stream, way, [&] { EXPECT_TRUE(stream.add_puller(event)); });
+  stream.remove_puller(event);
 }
 
 void a_viewer_is_ready(World& world, Way way) {
