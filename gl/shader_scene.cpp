@@ -110,12 +110,16 @@ std::uint32_t parts_of(std::string_view list, std::string_view source) {
   return parts;
 }
 
-/// The parts that the shader asks hasPart() for, if all of them are numbers there; nothing if one is not.
+/// The parts that the shader asks for, if it does so only by hasPart(NUMBER); nothing if it may ask for others.
 std::optional<std::uint32_t> named_parts(std::string_view text) {
-  constexpr std::string_view call = "hasPart(";
+  constexpr std::string_view name = "hasPart";
   std::uint32_t parts = 0;
-  for (std::size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
-    const std::string_view rest = text.substr(at + call.size());
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    std::string_view rest = text.substr(at + name.size());
+    if (!rest.starts_with('(')) {
+      return std::nullopt;
+    }
+    rest.remove_prefix(1);
     std::uint32_t part = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part);
     if (error != std::errc{} || end == rest.data() + rest.size() || *end != ')' || part < 1 || part > 32) {
@@ -132,8 +136,10 @@ void require_parts(const ShaderScene& scene, std::string_view source) {
   if (!named || (*named != 0 && (scene.parts & ~*named) == 0)) {
     return;
   }
+  // A file may be mended while a viewer that draws it runs, and tries again.
+  const auto fault = looks_like_path(scene.name) ? Error::failed : Error::usage;
   if (*named == 0) {
-    throw Error::usage(quote(source) + " names parts, and the scene has none: it does not ask hasPart()");
+    throw fault(quote(source) + " names parts, and the scene has none: it does not ask hasPart()");
   }
   std::string list;
   for (int i = 0; i < 32; ++i) {
@@ -141,7 +147,7 @@ void require_parts(const ShaderScene& scene, std::string_view source) {
       list += (list.empty() ? "" : ", ") + std::to_string(i + 1);
     }
   }
-  throw Error::usage(quote(source) + " names a part that the scene does not have; it has " + list);
+  throw fault(quote(source) + " names a part that the scene does not have; it has " + list);
 }
 
 ShaderScene load_whole(std::string_view source, const std::string& folder) {

@@ -123,8 +123,9 @@ void AvInput::Implementation::read_first() {
                         " s, where --start is; choose an earlier time");
   }
   if (!decoder_.device_fault().empty()) {
-    throw Error::failed("cannot decode " + quote(options_.name, 200) + ": " + decoder_.device_fault() +
-                        "; --hwaccel auto would take the processor then");
+    throw Error::failed(
+        "cannot decode " + quote(options_.name, 200) + ": " + decoder_.device_fault() +
+        (options_.hw_accel.kind == HwAccelKind::automatic ? "" : "; --hwaccel auto would take the processor then"));
   }
   throw Error::failed(start + "not one picture of its " + decoder_.describe() + " video could be decoded" +
                       (fault_.empty() ? "" : " (" + fault_ + ")"));
@@ -233,6 +234,10 @@ const std::string& AvInput::fault() const noexcept {
 }
 std::uint64_t AvInput::error_count() const noexcept {
   return std::max(implementation_->error_count_, implementation_->decoder_.complaints());
+}
+
+bool AvInput::has_device_failed() const noexcept {
+  return !implementation_->decoder_.device_fault().empty();
 }
 std::uint64_t AvInput::frame_count() const noexcept {
   return implementation_->frame_count_;

@@ -108,6 +108,8 @@ class AvInput {
   [[nodiscard]] const std::string& fault() const noexcept;
   /// Decoder errors so far: unusable packets and concealed damage.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
+  /// Whether the device that decodes has failed; fault() says why. rewind() opens it again.
+  [[nodiscard]] bool has_device_failed() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
   /// "h264", or "h264 (cuda)" if a device decodes it. After a read().
   [[nodiscard]] std::string decoder() const;

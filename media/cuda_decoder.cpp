@@ -128,12 +128,13 @@ cuda::Copy2DEnd CudaDecoder::end_in(const Block& block, std::uint64_t offset_byt
 
 /// Copies to other memory would wait for the GPU.
 void CudaDecoder::register_with_cuda(const HostBlock& host) {
-  if (registration_ != nullptr && registered_.lock().get() == &host) {
+  if (registration_ != nullptr && registered_.get() == &host) {
     return;
   }
   registration_.reset();
+  registered_.reset();
   registration_ = std::make_shared<const CudaHostRegistration>(device_, host.bytes().data(), host.bytes().size());
-  registered_ = host.weak_from_this();
+  registered_ = host.shared_from_this();
 }
 
 cuda::Copy2D plane_copy(const AVFrame& picture, const FrameLayout& layout, std::uint32_t plane,

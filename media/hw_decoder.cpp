@@ -115,8 +115,9 @@ std::string HwDecoder::loss(const AVCodecContext& decoder, const AVFrame& pictur
   }
   const AVPixelFormat format = reinterpret_cast<const AVHWFramesContext*>(picture.hw_frames_ctx->data)->sw_format;
   const AVPixFmtDescriptor* given = av_pix_fmt_desc_get(format);
-  const bool is_less = given->log2_chroma_w > coded->log2_chroma_w || given->log2_chroma_h > coded->log2_chroma_h ||
-                       given->comp[0].depth < coded->comp[0].depth;
+  const bool has_less_chroma = coded->nb_components > 1 && (given->log2_chroma_w > coded->log2_chroma_w ||
+                                                            given->log2_chroma_h > coded->log2_chroma_h);
+  const bool is_less = has_less_chroma || given->comp[0].depth < coded->comp[0].depth;
   return is_less ? std::string("it gives ") + libav::name(format) + " for " + libav::name(decoder.sw_pix_fmt) : "";
 }
 

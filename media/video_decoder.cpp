@@ -114,10 +114,7 @@ int VideoDecoder::receive(AVFrame& picture) noexcept {
     if (code == AVERROR(EAGAIN) && !again_.empty()) {
       const Packet packet = std::move(again_.front());
       again_.pop_front();
-      const int sent = send(packet.get());
-      if (sent < 0) {
-        return sent;
-      }
+      static_cast<void>(send(packet.get()));  // its error was told when it was sent first
       continue;
     }
     if (!has_failed(code, messages) || !device_fault_.empty()) {
@@ -144,6 +141,8 @@ void VideoDecoder::flush() noexcept {
   if (decoder_) {
     avcodec_flush_buffers(decoder_.get());
   }
+  sent_.clear();
+  again_.clear();
 }
 
 /// Whether the device has failed: then another one has taken its place, or device_fault_ says why.

@@ -87,8 +87,7 @@ class LinkEnd {
 /// The sender's side. Owned by its session. Threads:
 /// - begin_epoch(), descriptor(), on_readable(), maintain(), fault(): the session's thread.
 /// - epoch_ready(), slice_limit(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread,
-/// under the
-///   stream's mutex; after leaving the stream, the session's thread. They never block.
+///   under the stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
 class SenderLink : public LinkEnd {
  public:

@@ -387,6 +387,11 @@ bool FrameQueue::is_closed() const noexcept {
   return is_closed_;
 }
 
+void FrameQueue::hold() noexcept {
+  const std::scoped_lock lock(mutex_);
+  is_in_hand_ = true;
+}
+
 bool FrameQueue::abandon() {
   bool was_in_hand = false;
   settle([&] {

@@ -92,6 +92,8 @@ class FrameQueue {
   /// `paced_every` the oldest that is due. It counts as neither shown nor superseded before settle(): call that before
   /// the next take().
   std::optional<ReceivedFrame> take(std::int64_t now_ns = INT64_MAX);
+  /// A frame that the drawing thread made itself is in hand, as one that take() returned.
+  void hold() noexcept;
   /// Whether the frame that take() returned is shown with frames of another instant (synchronise()).
   [[nodiscard]] bool is_out_of_step() const noexcept;
   /// Moves the slices that have come since the last call into `slices`, in the order of their arrival. They belong to

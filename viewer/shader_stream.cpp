@@ -69,9 +69,10 @@ void ShaderStream::leave_out(bool is_left_out) {
   }
 }
 
-/// No bytes have moved.
+/// No bytes have moved. The queue is not done before the frame is settled, though no other follows.
 void ShaderStream::frame_begun(std::int64_t now_ns) noexcept {
   statistics().frame_received(0, now_ns);
+  queue_.hold();
   if (has_all_frames()) {
     queue_.close();
   }

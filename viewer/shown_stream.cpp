@@ -193,16 +193,6 @@ void ShownStream::pass_unseen() {
   settle();
 }
 
-/// abandon() may have counted a frame that was received.
-template <typename Count>
-void ShownStream::count(Count&& what) {
-  if (shader_) {
-    what();
-  } else {
-    stream_->queue().settle(what);
-  }
-}
-
 StageTimes ShownStream::shown(const Surface::Presented& presented) {
   layer_.release_finished();
   times_.drawn_ns = presented.drawn_ns;
@@ -212,7 +202,7 @@ StageTimes ShownStream::shown(const Surface::Presented& presented) {
   const std::int64_t offset_ns = stream_->clock_offset().offset_ns;
   const FrameHeader header = *std::exchange(header_, std::nullopt);
   const bool is_out_of_step = stream_->queue().is_out_of_step();
-  count([&] {
+  stream_->queue().settle([&] {
     stream_->statistics().frame_shown(header.times, times_, offset_ns);
     if (is_out_of_step) {
       stream_->statistics().frame_unsynchronised();
@@ -224,10 +214,8 @@ StageTimes ShownStream::shown(const Surface::Presented& presented) {
 
 void ShownStream::settle() noexcept {
   frame_.reset();
-  const bool was_in_hand = std::exchange(header_, std::nullopt).has_value();
-  if (was_in_hand || !shader_) {
-    count([this] { stream_->statistics().frame_superseded(); });
-  }
+  header_.reset();
+  stream_->queue().settle([this] { stream_->statistics().frame_superseded(); });
 }
 
 void ShownStream::upload_slices(bool may_upload) {

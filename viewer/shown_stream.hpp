@@ -97,8 +97,6 @@ class ShownStream {
 
  private:
   bool take_drawn(std::int64_t choice_ns, std::int64_t refresh_period_ns);
-  template <typename Count>
-  void count(Count&& what);
   void follow_epoch(const ReceivedFrame& frame) noexcept;
   void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns);
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;

@@ -135,7 +135,9 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
   std::pair<int, std::string> send(const std::string& receipt) {
     EndpointOptions listening = endpoint();
     listening.listen = HostPort{"127.0.0.1", 0};
-    Subscriber receiver({.endpoint = listening, .stream = {}, .delivery = {}, .reconnect = false}, log_);
+    Subscriber receiver(
+        {.endpoint = listening, .stream = {}, .delivery = {}, .reconnect = false, .program = "rdrecv of another make"},
+        log_);
     Running sender("printf some | " + std::string(RDSEND) + " 127.0.0.1:" + std::to_string(receiver.port()));
     bool has_end = false;
     EXPECT_TRUE(eventually([&] {
@@ -253,7 +255,9 @@ TEST_P(MaliciousPeers, AReceiptBeforeTheEndIsNone) {
   ASSERT_EQ(::write(writer.get(), "some", 4), 4);
   EndpointOptions listening = endpoint();
   listening.listen = HostPort{"127.0.0.1", 0};
-  Subscriber receiver({.endpoint = listening, .stream = {}, .delivery = {}, .reconnect = false}, log_);
+  Subscriber receiver(
+      {.endpoint = listening, .stream = {}, .delivery = {}, .reconnect = false, .program = "rdrecv of another make"},
+      log_);
   Running sender(std::string(RDSEND) + " 127.0.0.1:" + std::to_string(receiver.port()) + " " + pipe);
   EXPECT_TRUE(eventually([&] { return receiver.next().has_value(); }));
   receiver.close(to_json_text(Receipt{.bytes = 4, .digest = digest_of("some")}));

@@ -32,25 +32,24 @@ class Documents(unittest.TestCase):
         service = (root / "docs/systemd/framewire-view.service").read_text()
         self.assertEqual(set(re.findall(r"FRAMEWIRE_VIEW_ARGS=(\w+):", service)), {sender})
 
-    def started_by_the_service(self, **settings) -> list[str]:
-        """The arguments of the viewer that the service starts."""
+    def started_by_the_service(self, *arguments: str, **settings) -> list[str]:
+        """The arguments of the viewer that the service starts. `arguments`: FRAMEWIRE_VIEW_ARGS, as systemd splits it."""
         root = pathlib.Path(__file__).resolve().parents[2]
         service = (root / "docs/systemd/framewire-view.service").read_text()
-        command = re.search(r"^ExecStart=/bin/sh -c '(.*?)'$", service, re.M | re.S).group(1)
+        command = re.search(r"^ExecStart=/bin/sh -c '(.*?)' sh \$FRAMEWIRE_VIEW_ARGS$", service, re.M | re.S).group(1)
         for given, read in (("\\\n", " "), ("$$", "$"), ("%%", "%")):  # as systemd reads it
             command = command.replace(given, read)
         viewer = self.folder / "framewire-view"
         viewer.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         viewer.chmod(0o700)
-        return subprocess.run(["/bin/sh", "-c", command], env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings},
+        return subprocess.run(["/bin/sh", "-c", command, "sh", *arguments], env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings},
                               cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
     def test_the_service_records_into_new_files(self):
         (self.folder / "x:5290").touch()
-        shown = self.started_by_the_service(FRAMEWIRE_VIEW_ARGS="--listen *:5290")
-        self.assertEqual(shown, ["--listen", "*:5290"])
-        *shown, file = self.started_by_the_service(FRAMEWIRE_VIEW_ARGS="big --headless",
-                                                   FRAMEWIRE_VIEW_RECORDING="/srv/my film")
+        shown = self.started_by_the_service("--listen", "*:5290", "--scene", "my scene.toml")
+        self.assertEqual(shown, ["--listen", "*:5290", "--scene", "my scene.toml"])
+        *shown, file = self.started_by_the_service("big", "--headless", FRAMEWIRE_VIEW_RECORDING="/srv/my film")
         self.assertEqual(shown, ["big", "--headless", "--output"])
         self.assertRegex(file, r"^/srv/my film-\d{8}-\d{6}\.y4m$")
 

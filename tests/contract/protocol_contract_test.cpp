@@ -116,7 +116,7 @@ Message offer() {
                     {"allows_pull", true},
                     {"source_file", "1f"},
                     {"memory", "cuda"},
-                    {"memory_device", text_of(32)}};
+                    {"memory_device", std::string(32, 'a')}};
   return {"offer",
           {{"type", "offer"},
            {"session", text_of(32)},
@@ -137,7 +137,10 @@ Message offer() {
            said(flag("/streams/0/allows_pull")),
            text("/streams/0/source_file", false),
            memory("/streams/0/memory"),
-           text("/streams/0/memory_device", false),
+           {"/streams/0/memory_device",
+            false,
+            {std::string(32, '0'), std::string(32, 'f')},
+            {std::string(31, '0'), std::string(33, '0'), std::string(32, 'g'), "", 5}},
            {"/links",
             true,
             {json::array(), json(std::vector<std::string>(16, "tcp")), json::array({"of a newer release", 5})},

@@ -202,12 +202,13 @@ bool AvSource::find_again(Stream& stream) {
 /// At the end of the input: starts another round of --loop, if there is one. Throws Error if the input broke.
 bool AvSource::begin_round(const Stream& stream) {
   const std::string fault = input_.fault();
+  const bool may_go_on = loops_ && !input_.has_device_failed();
   if (input_.error_count() > 0) {
     log_->warning(quote(name_, 200) + " is damaged: " + std::to_string(input_.error_count()) +
                   (input_.error_count() == 1 ? " error" : " errors") +
                   " while decoding; pictures may be missing or broken");
   }
-  if (!loops_) {
+  if (!may_go_on) {
     if (!fault.empty()) {
       throw Error::failed(fault + "; what came before was sent");
     }
