@@ -44,9 +44,9 @@ void refuse_local_source(const std::string& text, std::string_view what) {
   std::error_code ignored;
   const bool is_file = text.find('.') != std::string::npos && std::filesystem::is_regular_file(text, ignored);
   if (has_beginning || is_file || text == "pattern") {
-    throw Error::usage(std::string(what) + " is " + quote(text) + ", a source of this machine and no host; " +
-                       (what == "HOST" ? "show it with --layer " + shell_word(text) + ", or write HOST:PORT"
-                                       : "write it as local in place of source"));
+    const std::string hint = what == "HOST" ? "show it with --layer " + shell_word(text) + ", or write HOST:PORT"
+                                            : "write local in place of source";
+    throw Error::usage(std::string(what) + " is " + quote(text) + ", a source of this machine; " + hint);
   }
 }
 

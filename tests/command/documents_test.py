@@ -33,7 +33,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(set(re.findall(r"FRAMEWIRE_VIEW_ARGS=(\w+):", service)), {sender})
 
     def started_by_the_service(self, *arguments: str, **settings) -> list[str]:
-        """The arguments of the viewer that the service starts. `arguments`: FRAMEWIRE_VIEW_ARGS, as systemd splits it."""
+        """The arguments of the viewer that the service starts; `arguments`: FRAMEWIRE_VIEW_ARGS, split."""
         root = pathlib.Path(__file__).resolve().parents[2]
         service = (root / "docs/systemd/framewire-view.service").read_text()
         command = re.search(r"^ExecStart=/bin/sh -c '(.*?)' sh \$FRAMEWIRE_VIEW_ARGS$", service, re.M | re.S).group(1)
@@ -42,8 +42,8 @@ class Documents(unittest.TestCase):
         viewer = self.folder / "framewire-view"
         viewer.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         viewer.chmod(0o700)
-        return subprocess.run(["/bin/sh", "-c", command, "sh", *arguments], env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings},
-                              cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        return subprocess.run(["/bin/sh", "-c", command, "sh", *arguments], cwd=self.folder, check=True,
+                              env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings}, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
     def test_the_service_records_into_new_files(self):
         (self.folder / "x:5290").touch()
