@@ -42,8 +42,9 @@ class Documents(unittest.TestCase):
         viewer = self.folder / "framewire-view"
         viewer.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         viewer.chmod(0o700)
-        return subprocess.run(["/bin/sh", "-c", command, "sh", *arguments], cwd=self.folder, check=True,
-                              env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings}, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        ran = subprocess.run(["/bin/sh", "-c", command, "sh", *arguments], cwd=self.folder, check=True, text=True,
+                             env={"PATH": f"{self.folder}:/usr/bin:/bin", **settings}, stdout=subprocess.PIPE)
+        return ran.stdout.splitlines()
 
     def test_the_service_records_into_new_files(self):
         (self.folder / "x:5290").touch()
