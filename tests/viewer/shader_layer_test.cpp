@@ -166,9 +166,12 @@ TEST_F(ShaderLayerTest, EndsWithTheLastFrameThatIsWanted) {
   ShaderStream& stream = open("gl:waves");
   next_picture();
   stream.frame_begun(clock_.now_ns());
+  stream.queue().settle([] {});
   EXPECT_FALSE(stream.is_over());
   next_picture();
   stream.frame_begun(clock_.now_ns());
+  EXPECT_FALSE(stream.is_over()) << "the last frame is not shown yet";
+  stream.queue().settle([] {});
   EXPECT_TRUE(stream.is_over());
   EXPECT_EQ(layer_->due_ns(), INT64_MAX);
   EXPECT_EQ(stream.counts().frames_received, 2U);
