@@ -40,7 +40,7 @@ std::string no_counterpart(std::string_view role, const std::string& program, co
 HelloMessage exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
                              const std::vector<std::string_view>& welcome) {
   channel.send(to_json(HelloMessage{.role = role, .program = program}));
-  const HelloMessage peer = read_hello(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  HelloMessage peer = read_hello(channel.receive(monotonic_ns() + handshake_timeout_ns));
   if (std::ranges::find(peer.versions, session_version) == peer.versions.end()) {
     std::string versions;
     for (const std::uint32_t version : peer.versions) {
