@@ -123,9 +123,8 @@ void AvInput::Implementation::read_first() {
                         " s, where --start is; choose an earlier time");
   }
   if (!decoder_.device_fault().empty()) {
-    throw Error::failed(
-        "cannot decode " + quote(options_.name, 200) + ": " + decoder_.device_fault() +
-        (options_.hw_accel.kind == HwAccelKind::automatic ? "" : "; --hwaccel auto would take the processor then"));
+    throw Error::failed("cannot decode " + quote(options_.name, 200) + ": " + decoder_.device_fault() +
+                        std::string(advice(options_.hw_accel.kind)));
   }
   throw Error::failed(start + "not one picture of its " + decoder_.describe() + " video could be decoded" +
                       (fault_.empty() ? "" : " (" + fault_ + ")"));

@@ -19,6 +19,10 @@ std::string_view name(HwAccelKind kind) noexcept {
   return "none";
 }
 
+std::string_view advice(HwAccelKind kind) noexcept {
+  return kind == HwAccelKind::automatic ? "" : "; --hwaccel auto would take the processor then";
+}
+
 HwAccel parse_hw_accel(const std::string& text) {
   for (const HwAccelKind kind : {HwAccelKind::none, HwAccelKind::automatic, HwAccelKind::cuda, HwAccelKind::vaapi}) {
     if (text == name(kind)) {

@@ -24,6 +24,9 @@ struct HwAccel {
 /// "auto", "cuda", "vaapi"; for messages, and as libav names the devices.
 [[nodiscard]] std::string_view name(HwAccelKind kind) noexcept;
 
+/// How a message ends that says why a device decodes nothing: that "auto" would help; empty if it was that.
+[[nodiscard]] std::string_view advice(HwAccelKind kind) noexcept;
+
 /// The value of --hwaccel: "none", "auto", "cuda", "cuda:GPU", "vaapi" or "vaapi:DEVICE". Throws Error (usage).
 [[nodiscard]] HwAccel parse_hw_accel(const std::string& text);
 

@@ -66,7 +66,7 @@ void VideoDecoder::open_next() {
       }
       if (!is_automatic) {
         throw Error::failed("cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
-                            error.what() + "; --hwaccel auto would take the processor then");
+                            error.what() + std::string(advice(options_.hw_accel.kind)));
       }
       reasons_ += (reasons_.empty() ? "" : "; ") + std::string(name(kind)) + ": " + error.what();
     }

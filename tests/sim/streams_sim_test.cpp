@@ -21,7 +21,7 @@
 #include "tests/sim/descriptors.hpp"
 #include "tests/sim/plan.hpp"
 #include "tests/sim/world.hpp"
-#include "tests/transport/holding_link.hpp"
+#include "tests/transport/attached_viewer.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::sim {
@@ -29,35 +29,18 @@ namespace {
 
 const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
 
-/// A viewer's place in a stream. Its session is the thread that uses it.
-class Place {
+using test::claim_all;
+
+/// A stream with a format.
+class BegunStream : public Stream {
  public:
-  Place(Stream& stream, Delivery delivery) : stream_(stream), queue_(link, delivery, event_) {
-    EXPECT_TRUE(stream_.attach(queue_));
-  }
-  ~Place() {
-    stream_.detach(queue_);
-    stream_.release_held(queue_);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  explicit BegunStream(StreamOptions options) : Stream(std::move(options)) { begin_epoch(sim::format); }
+};
 
-  void get_ready() {
-    const auto epoch = stream_.epoch_to_announce(queue_);
-    ASSERT_TRUE(epoch);
-    EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number, 64));
-  }
-  void make_progress() { stream_.make_progress(queue_); }
-
- private:
-  Stream& stream_;
-  SharedEvent event_ = make_shared_event();
-
+/// A viewer that is ready for its stream's format.
+class ReadyViewer : public test::AttachedViewer {
  public:
-  test::HoldingLink link;
-
- private:
-  SubscriberQueue queue_;
+  ReadyViewer(Stream& stream, Delivery delivery) : AttachedViewer(stream, delivery) { EXPECT_TRUE(get_ready()); }
 };
 
 /// How a source waits for room.
@@ -108,55 +91,41 @@ void expect_told(World& world, Stream& stream, Way way, const std::function<void
   EXPECT_EQ(found, finds_room);
 }
 
-std::vector<ClaimedSlot> claim_all(Stream& stream) {
-  std::vector<ClaimedSlot> all;
-  while (auto slot = stream.claim_now()) {
-    all.push_back(std::move(*slot));
-  }
-  return all;
-}
-
 void a_viewer_comes(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::latest));
-  stream.begin_epoch(format);
-  std::optional<Place> viewer;
+  BegunStream stream(options_of(world, Delivery::latest));
+  std::optional<test::AttachedViewer> viewer;
   expect_told(world, stream, way, [&] { viewer.emplace(stream, Delivery::latest); });
 }
 
 void a_viewer_that_pulls_comes(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::latest));
-  stream.begin_epoch(format);
+  BegunStream stream(options_of(world, Delivery::latest));
   const SharedEvent event = make_shared_event();
   expect_told(world, stream, way, [&] { EXPECT_TRUE(stream.add_puller(event)); });
   stream.remove_puller(event);
 }
 
 void a_viewer_is_ready(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::every));
-  stream.begin_epoch(format);
-  Place viewer(stream, Delivery::every);
-  expect_told(world, stream, way, [&] { viewer.get_ready(); });
+  BegunStream stream(options_of(world, Delivery::every));
+  test::AttachedViewer viewer(stream, Delivery::every);
+  expect_told(world, stream, way, [&] { EXPECT_TRUE(viewer.get_ready()); });
 }
 
 void the_first_format_comes(World& world, Way way) {
   Stream stream(options_of(world, Delivery::latest));
-  const Place viewer(stream, Delivery::latest);
+  const test::AttachedViewer viewer(stream, Delivery::latest);
   expect_told(world, stream, way, [&] { stream.begin_epoch(format); });
 }
 
 void a_claimed_slot_comes_back(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::latest));
-  stream.begin_epoch(format);
-  const Place viewer(stream, Delivery::latest);
+  BegunStream stream(options_of(world, Delivery::latest));
+  const test::AttachedViewer viewer(stream, Delivery::latest);
   std::vector<ClaimedSlot> all = claim_all(stream);
   expect_told(world, stream, way, [&] { all.pop_back(); });
 }
 
 void a_kept_slot_comes_back(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::latest));
-  stream.begin_epoch(format);
-  Place viewer(stream, Delivery::latest);
-  viewer.get_ready();
+  BegunStream stream(options_of(world, Delivery::latest));
+  ReadyViewer viewer(stream, Delivery::latest);
   viewer.link.releases_at_once = true;
   std::vector<KeptSlot> kept;
   for (ClaimedSlot& slot : claim_all(stream)) {
@@ -166,10 +135,8 @@ void a_kept_slot_comes_back(World& world, Way way) {
 }
 
 void a_credit_comes(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::every));
-  stream.begin_epoch(format);
-  Place viewer(stream, Delivery::every);
-  viewer.get_ready();
+  BegunStream stream(options_of(world, Delivery::every));
+  ReadyViewer viewer(stream, Delivery::every);
   viewer.link.credits = world.below(2);
   while (auto slot = stream.claim_now()) {
     stream.publish(std::move(*slot), {});
@@ -181,12 +148,10 @@ void a_credit_comes(World& world, Way way) {
 }
 
 void a_slow_viewer_leaves(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::every));
-  stream.begin_epoch(format);
-  Place quick(stream, Delivery::every);
-  quick.get_ready();
+  BegunStream stream(options_of(world, Delivery::every));
+  ReadyViewer quick(stream, Delivery::every);
   quick.link.releases_at_once = true;
-  std::optional<Place> slow;
+  std::optional<test::AttachedViewer> slow;
   slow.emplace(stream, Delivery::every);
   slow->link.credits = 0;
   while (auto slot = stream.claim_now()) {
@@ -198,17 +163,15 @@ void a_slow_viewer_leaves(World& world, Way way) {
 void a_place_within_the_limit_comes_back(World& world, Way way) {
   StreamOptions options = options_of(world, Delivery::latest);
   options.max_frames = 1;
-  Stream stream(options);
-  stream.begin_epoch(format);
-  const Place viewer(stream, Delivery::latest);
+  BegunStream stream(options);
+  const test::AttachedViewer viewer(stream, Delivery::latest);
   auto slot = stream.claim();
   EXPECT_TRUE(slot);
   expect_told(world, stream, way, [&] { slot.reset(); });
 }
 
 void it_stops(World& world, Way way) {
-  Stream stream(options_of(world, Delivery::latest));
-  stream.begin_epoch(format);
+  BegunStream stream(options_of(world, Delivery::latest));
   expect_told(
       world, stream, way, [&] { stream.stop(); }, false);
 }
@@ -216,9 +179,8 @@ void it_stops(World& world, Way way) {
 void the_last_viewer_leaves(World& world, Way way) {
   StreamOptions options = options_of(world, Delivery::latest);
   options.ends_with_viewers = true;
-  Stream stream(options);
-  stream.begin_epoch(format);
-  std::optional<Place> viewer;
+  BegunStream stream(options);
+  std::optional<test::AttachedViewer> viewer;
   viewer.emplace(stream, Delivery::latest);
   const std::vector<ClaimedSlot> all = claim_all(stream);
   expect_told(
@@ -270,8 +232,8 @@ TEST(StreamsInSimulation, ASourceThatSpinsLooksForCreditsItself) {
       for (const Delivery delivery : {Delivery::every, Delivery::latest}) {
         Stream stream({.name = "test", .delivery = delivery, .wait = mode});
         stream.begin_epoch(format);
-        Place viewer(stream, delivery);
-        viewer.get_ready();
+        test::AttachedViewer viewer(stream, delivery);
+        EXPECT_TRUE(viewer.get_ready());
         viewer.link.credits = 0;
         stream.publish(std::move(*stream.claim_now()), {});
         EXPECT_EQ(viewer.link.is_armed.load(), mode == WaitMode::block || delivery == Delivery::latest);
@@ -319,7 +281,7 @@ TEST(StreamsInSimulation, WhoWaitsForARequestIsTold) {
       Stream stream(options);
       stream.begin_epoch(format);
       stream.renders().offer();
-      std::optional<Place> viewer;
+      std::optional<test::AttachedViewer> viewer;
       viewer.emplace(stream, Delivery::latest);
       EXPECT_FALSE(stream.renders().ask(&viewer, {.id = 7}));
       const auto first = stream.next_render(INT64_MAX);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "tests/transport/holding_link.hpp"
+#include "tests/transport/attached_viewer.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
@@ -33,17 +33,8 @@ class SpareSlotsTest : public ::testing::Test {
     return *stream_.publish_and_keep(std::move(slot), {.layout = bytes_layout(150)});
   }
 
-  /// Claims all free slots.
-  std::vector<ClaimedSlot> claim_all() {
-    std::vector<ClaimedSlot> slots;
-    while (auto slot = stream_.claim_now()) {
-      slots.push_back(std::move(*slot));
-    }
-    return slots;
-  }
-
   bool is_among_free(const std::byte* memory) {
-    const auto slots = claim_all();
+    const auto slots = test::claim_all(stream_);
     return std::ranges::any_of(slots, [&](const auto& one) { return one.bytes().data() == memory; });
   }
 
@@ -59,8 +50,8 @@ TEST_F(SpareSlotsTest, TakeNoneOfTheOthersAndNeedNoRoom) {
   ASSERT_TRUE(first && second);
   EXPECT_NE(first->bytes().data(), second->bytes().data());
   EXPECT_EQ(first->bytes().size(), 200U);
-  EXPECT_EQ(claim_all().size(), pool_slots_for(1, 3));
-  const auto all = claim_all();
+  EXPECT_EQ(test::claim_all(stream_).size(), pool_slots_for(1, 3));
+  const auto all = test::claim_all(stream_);
   EXPECT_FALSE(stream_.claim_spare());
   second.reset();
   EXPECT_TRUE(stream_.claim_spare());

@@ -19,7 +19,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/transport/holding_link.hpp"
+#include "tests/transport/attached_viewer.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -28,38 +28,16 @@ namespace {
 const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
 
 /// A viewer that is ready for the stream's newest epoch, and has a credit for every frame.
-class ReadyViewer {
+class ReadyViewer : public AttachedViewer {
  public:
-  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_) {
-    EXPECT_TRUE(stream_.attach(queue));
-    get_ready();
-  }
-  ~ReadyViewer() {
-    stream_.detach(queue);
-    stream_.release_held(queue);
-  }
-  ReadyViewer(const ReadyViewer&) = delete;
-  ReadyViewer& operator=(const ReadyViewer&) = delete;
+  ReadyViewer(Stream& stream, Delivery delivery) : AttachedViewer(stream, delivery) { EXPECT_TRUE(get_ready()); }
 
-  void get_ready() {
-    if (const auto epoch = stream_.epoch_to_announce(queue)) {
-      EXPECT_TRUE(stream_.epoch_ready(queue, epoch->number, 64));
-    }
-  }
   /// Releases the frames that it has, as a session's thread does.
   void release_all() {
     link.done.insert(link.done.end(), link.sent.begin(), link.sent.end());
     link.sent.clear();
-    stream_.make_progress(queue);
+    make_progress();
   }
-
- private:
-  Stream& stream_;
-  SharedEvent event_ = make_shared_event();
-
- public:
-  HoldingLink link;
-  SubscriberQueue queue;
 };
 
 class StreamClaims : public testing::Test {

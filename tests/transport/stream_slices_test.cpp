@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "tests/memory/untouchable_memory.hpp"
-#include "tests/transport/holding_link.hpp"
+#include "tests/transport/attached_viewer.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -20,27 +20,14 @@ constexpr std::uint16_t slice_number = 4;
 const StreamFormat sliced_format{.layout = bytes_layout(sliced_bytes), .colour = {}};
 
 /// A viewer over a link that counts.
-class SliceViewer {
+class SliceViewer : public AttachedViewer {
  public:
   SliceViewer(Stream& stream, Delivery delivery, bool takes_slices)
-      : stream_(stream), takes_slices_(takes_slices), queue(link, delivery, event) {
-    EXPECT_TRUE(stream_.attach(queue));
+      : AttachedViewer(stream, delivery), takes_slices_(takes_slices) {
     get_ready();
   }
-  ~SliceViewer() { leave(); }
-  SliceViewer(const SliceViewer&) = delete;
-  SliceViewer& operator=(const SliceViewer&) = delete;
 
-  bool get_ready() {
-    const auto epoch = stream_.epoch_to_announce(queue);
-    return epoch && stream_.epoch_ready(queue, epoch->number, 64, {}, takes_slices_);
-  }
-  void leave() {
-    if (std::exchange(is_attached_, false)) {
-      stream_.detach(queue);
-      stream_.release_held(queue);
-    }
-  }
+  bool get_ready() { return AttachedViewer::get_ready(takes_slices_); }
   /// The link sends everything, and the viewer releases it.
   void release_all() {
     for (std::size_t i = 0; i < link.sent.size(); ++i) {
@@ -50,7 +37,7 @@ class SliceViewer {
     }
     link.sent.clear();
     link.is_last.clear();
-    stream_.make_progress(queue);
+    make_progress();
   }
   /// The slices that the link has got, by their numbers; -1 for a whole frame and -2 for the end of an aborted one.
   [[nodiscard]] std::vector<int> got() const {
@@ -62,14 +49,7 @@ class SliceViewer {
   }
 
  private:
-  Stream& stream_;
-  bool takes_slices_;
-  bool is_attached_ = true;
-
- public:
-  SharedEvent event = make_shared_event();
-  HoldingLink link;
-  SubscriberQueue queue;
+  const bool takes_slices_;
 };
 
 using SliceNumbers = std::vector<int>;
