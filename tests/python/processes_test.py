@@ -58,6 +58,9 @@ class Stamped(Streams):
         self.assertFalse(is_whole(frame))
 
 
+# AddressSanitizer's allocator does not look after its locks in fork() (gcc 12): a child that is forked while another
+# thread allocates waits for ever for its first bytes.
+@unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "a forked child cannot allocate with AddressSanitizer")
 class Forks(Streams):
     def in_child(self, check):
         """Forks; the child's exit status is 0 if `check` raises nothing."""
