@@ -142,14 +142,24 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   unused = take_unused_epochs();
 }
 
+/// Sessions call it several times a second, whether or not there is anything: that must not wake a source. But to poll
+/// a link disarms it, and a source that sleeps has armed it: unless it is told, the link is armed again on its behalf.
 void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
-  const Notice notice(*this);
+  Notice notice(*this, false);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
+  const std::uint64_t changes_before = room_changes_;
   release_finished();
-  poll_released(queue);
-  send_waiting(queue, wakes);
+  do {
+    poll_released(queue);
+    send_waiting(queue, wakes);
+    const std::uint64_t acknowledged = queue.link->frames_acknowledged();
+    if (std::exchange(queue.acknowledged, acknowledged) != acknowledged || room_changes_ != changes_before) {
+      notice.need();
+      break;
+    }
+  } while (others_sleep() && !queue.link->arm());
   unused = take_unused_epochs();
 }
 

@@ -376,7 +376,10 @@ class Stream {
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept { return *epoch_numbered(epoch).pool; }
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
-  void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
+  void release(const PoolSlot& slot) noexcept {
+    ++room_changes_;
+    pool_of(slot.epoch).release(slot.index);
+  }
   [[nodiscard]] Epochs take_unused_epochs() noexcept;
   void wake_sessions(EventList& sessions) const noexcept;
 
@@ -411,6 +414,7 @@ class Stream {
   std::size_t sleeping_claims_ = 0;  // that wait on it for room
   std::size_t waiting_claims_ = 0;   // that have not found room yet, asleep or not
   std::size_t wakes_ = 0;            // by wake(), that no claim has taken
+  std::uint64_t room_changes_ = 0;   // slots released and frames sent: only they make room
   bool stopping_ = false;
   bool finished_ = false;
   std::uint64_t next_sequence_;

@@ -174,6 +174,7 @@ const OutgoingFrame* Stream::next_slice(SubscriberQueue& queue, const WaitingFra
 /// queue's one becomes the link's.
 void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept {
   const PoolSlot slot = part.pool_slot;
+  ++room_changes_;
   if (part.is_first) {
     queue.held.push(slot);
     if (queue.counts.first_frame == 0) {

@@ -226,7 +226,8 @@ void Viewer::ask_cadence(Subscriber& subscriber, Session& session) {
       INT64_MAX};
   const std::array shifts_ns = {std::int64_t{0}, cadence_period_ns / 4, -cadence_period_ns / 4, INT64_MAX, INT64_MIN};
   const std::size_t period = world_.chance(70) ? world_.below(2) : world_.below(periods_ns.size());
-  const bool is_in_vain = !plan_.offers_cadence || period >= 2;
+  // What it asks before its session begins is for none.
+  const bool is_in_vain = session.joined_ns != INT64_MAX && (!plan_.offers_cadence || period >= 2);
   session.cadence_asked_in_vain_ns = is_in_vain ? monotonic_ns() : INT64_MAX / 2;
   subscriber.ask_cadence(
       {.period_ns = periods_ns.at(period), .shift_ns = shifts_ns.at(world_.below(shifts_ns.size()))});

@@ -172,7 +172,7 @@ void Viewer::check_told(const SubscriberStatus& status) const {
 
 bool Viewer::is_told_of_no_place(const SubscriberStatus& status) const {
   return plan_.has_few_places() && status.exit_status == ExitStatus::refused &&
-         status.message.find("viewers already; start it with a larger --viewers") != std::string::npos;
+         status.message.find(" already; start it with a larger --viewers") != std::string::npos;
 }
 
 void Viewer::check_end(const SubscriberStatus& status, const Session& session) const {

@@ -48,11 +48,12 @@ class HoldingLink final : public SenderLink {
   void on_readable() noexcept override {}
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
   [[nodiscard]] std::string fault() const override { return {}; }
-  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged; }
 
   bool releases_at_once = false;
   std::atomic<bool> is_armed = false;  // since the last poll_released()
   std::uint64_t credits = UINT64_MAX;
+  std::uint64_t acknowledged = 0;
   std::uint16_t limit = max_slices;
   std::vector<PoolSlot> sent;
   std::vector<bool> is_last;  // of what was sent

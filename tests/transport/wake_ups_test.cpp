@@ -1,4 +1,4 @@
-// That a stream and its inbox hold no mutex while they wake sessions.
+// Whom a stream and its inbox wake, and that they hold no mutex meanwhile.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,10 +10,15 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/transport/holding_link.hpp"
 #include "transport/source_inbox.hpp"
 #include "transport/stream.hpp"
 
@@ -21,6 +26,71 @@ namespace framewire::test {
 namespace {
 
 const StreamFormat woken_format{.layout = bytes_layout(100), .colour = {}};
+
+// ---- The source ----
+
+class WakingTheSource : public testing::Test {
+ protected:
+  /// A source that waits for room, which a viewer holds.
+  void wait_for_room(StreamOptions options) {
+    stream_.emplace(std::move(options));
+    queue_.emplace(link_, stream_->options().delivery, make_shared_event());
+    stream_->begin_epoch(woken_format);
+    ASSERT_TRUE(stream_->attach(*queue_));
+    ASSERT_TRUE(stream_->epoch_to_announce(*queue_));
+    ASSERT_TRUE(stream_->epoch_ready(*queue_, 1, 64));
+    while (auto slot = stream_->claim_now()) {
+      stream_->publish(std::move(*slot), {});
+    }
+    stream_->make_progress(*queue_);
+    ASSERT_TRUE(stream_->arm());
+  }
+  ~WakingTheSource() override {
+    if (stream_) {
+      stream_->detach(*queue_);
+      stream_->release_held(*queue_);
+    }
+  }
+  [[nodiscard]] bool is_woken() const { return wait_for(stream_->descriptor(), POLLIN, 0); }
+
+  HoldingLink link_;
+  std::optional<Stream> stream_;
+  std::optional<SubscriberQueue> queue_;
+};
+
+TEST_F(WakingTheSource, ASessionThatHasNothingNewDoesNot) {
+  wait_for_room({.name = "test"});
+  for (int looks = 0; looks < 3; ++looks) {
+    stream_->make_progress(*queue_);
+    EXPECT_FALSE(is_woken());
+    EXPECT_TRUE(link_.is_armed) << "the source sleeps, and the next credit wakes nobody";
+  }
+  link_.done.push_back(link_.sent.front());
+  stream_->make_progress(*queue_);
+  EXPECT_TRUE(is_woken()) << "a slot came back";
+}
+
+TEST_F(WakingTheSource, ASessionThatSendsAFrameDoesUnderEvery) {
+  link_.credits = 1;
+  wait_for_room({.name = "test", .delivery = Delivery::every});
+  stream_->make_progress(*queue_);
+  EXPECT_FALSE(is_woken());
+  link_.credits = 1;
+  stream_->make_progress(*queue_);
+  EXPECT_TRUE(is_woken()) << "the slot is the link's, but there is room for another frame to wait";
+}
+
+TEST_F(WakingTheSource, ACreditWithoutASlotDoesWhereOneFrameIsInFlight) {
+  link_.releases_at_once = true;
+  wait_for_room({.name = "test", .delivery = Delivery::every, .one_in_flight = true});
+  stream_->make_progress(*queue_);
+  EXPECT_FALSE(is_woken());
+  link_.acknowledged = 1;
+  stream_->make_progress(*queue_);
+  EXPECT_TRUE(is_woken());
+}
+
+// ---- Sessions ----
 
 /// Stands for a session's event: who signals it waits until empty() is called.
 class FullPipe {
