@@ -47,14 +47,17 @@ void check_reports(const Plan& plan, const SenderService& service) {
     EXPECT_FALSE(report.viewer.empty());
     EXPECT_FALSE(report.was_refused);
     EXPECT_FALSE(report.ending.empty());
-    if (plan.is_undisturbed() && !plan.has_dying_viewers) {
+    // Where packets are lost, a bye may come after the time for which the viewer waits: its end is closed then, and
+    // answers what the sender still writes with a reset, so that the bye is never read.
+    const bool byes_arrive = plan.is_undisturbed() && !plan.has_dying_viewers && !plan.loses_packets;
+    if (byes_arrive) {
       EXPECT_TRUE(report.ending == "the stream ended" || report.ending.starts_with("the viewer left") || is_sum)
           << report.ending;
     }
     if (report.bye_received) {
       EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
     }
-    if (plan.is_undisturbed() && !plan.has_dying_viewers) {
+    if (byes_arrive) {
       EXPECT_TRUE(report.bye_received) << "a viewer that left or had all counts as lost: " << report.ending;
     }
     if (plan.is_undisturbed() && plan.delivery == Delivery::every && !plan.gives_frames_up &&

@@ -245,7 +245,9 @@ void Viewer::send_input(Subscriber& subscriber, Session& session) const {
   session.has_sent_input = true;
   session.is_key_pressed = !session.is_key_pressed;
   const std::string digits = std::to_string(process_);
-  const bool must_arrive = subscriber.status().state == SubscriberState::connected && plan_.is_undisturbed();
+  // A viewer that there is no place for hears of it when it is connected.
+  const bool must_arrive =
+      subscriber.status().state == SubscriberState::connected && plan_.is_undisturbed() && !plan_.has_few_places();
   source_.input_is_sent();
   const bool is_sent =
       subscriber.send_input({.viewer = std::string(16 - digits.size(), '0') + digits,
