@@ -42,7 +42,10 @@ void send_wake(int wake_socket) noexcept {
 
 PeerState take_wakes(int wake_socket) noexcept {
   std::array<std::byte, 1024> wakes;
-  return ::recv(wake_socket, wakes.data(), wakes.size(), MSG_DONTWAIT) == 0 ? PeerState::closed : PeerState::open;
+  const ssize_t got = ::recv(wake_socket, wakes.data(), wakes.size(), MSG_DONTWAIT);
+  // A peer that has closed with wakes unread is an error first, and the end after that.
+  const bool is_open = got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  return is_open ? PeerState::open : PeerState::closed;
 }
 
 }  // namespace framewire
