@@ -164,9 +164,8 @@ AVFrame* AvInput::Implementation::presentable(const AVStream& stream) noexcept {
       return host_frame_.get();
     }
   }
-  const Messages messages;
-  if (!HwDecoder::fetch(*frame_, *host_frame_)) {
-    decoder_.fail(messages.first().empty() ? "its picture cannot be read" : without_code(messages.first()));
+  if (const std::string fault = HwDecoder::fetch(*frame_, *host_frame_); !fault.empty()) {
+    decoder_.fail(fault);
     set_fault(decoder_.device_fault());
     return nullptr;
   }
