@@ -79,7 +79,9 @@ class AvInput {
   /// Whether the device that decoded the picture copies it: then call start_copy() in place of copy_to().
   [[nodiscard]] bool is_on_device() const noexcept;
   /// The device starts to copy the picture to `offset_bytes` of `block`, as format().layout, and keeps the block alive.
-  /// The block is of AvInputOptions::slots_memory. Throws Error (failed).
+  /// The block is of AvInputOptions::slots_memory. The first copy is waited for, with `automatic`. Null: the device has
+  /// failed with its first picture, and another decoder has taken its place; the next read() gives that picture anew,
+  /// and the device may still write where it was told to. Throws Error (failed).
   [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
   /// Copies the picture into `slot`, which has at least format().layout.size_bytes.
   void copy_to(std::span<std::byte> slot) const noexcept;

@@ -42,8 +42,8 @@ class HwDecoder {
 
   /// What the picture would be in host memory, without its bytes.
   static void describe(const AVFrame& picture, AVFrame& described) noexcept;
-  /// Puts the picture into host memory: mapped if the device can do that, else copied. Why that failed, in words; empty:
-  /// it did not.
+  /// Puts the picture into host memory: mapped if the device can do that, else copied. Why that failed, in words;
+  /// empty: it did not.
   [[nodiscard]] static std::string fetch(const AVFrame& picture, AVFrame& host) noexcept;
 
   /// Whether start_copy() works.

@@ -11,9 +11,6 @@ namespace framewire::libav {
 
 namespace {
 
-/// Packets that are kept until there is a picture: more than any codec needs for its first one.
-constexpr std::size_t most_kept_packets = 100;
-
 /// The next one last.
 std::vector<HwAccelKind> kinds_to_try(HwAccelKind wanted) {
   switch (wanted) {
@@ -32,23 +29,26 @@ std::vector<HwAccelKind> kinds_to_try(HwAccelKind wanted) {
 
 void VideoDecoder::open(const AVStream& stream, const OpenedInput& input) {
   close();
-  codec_ = stream.codecpar->codec_id;
   stream_ = &stream;
   input_ = &input;
+  codec_ = stream.codecpar->codec_id;
   device_fault_.clear();
-  is_recording_ = true;
   if (!std::exchange(has_chosen_, true)) {
     untried_ = kinds_to_try(options_.hw_accel.kind);
     open_next();
     return;
   }
   decoder_ = open_decoder(options_.name, stream, input, owner_, device_ ? device_->find_codec(codec_) : nullptr);
+  if (device_ && options_.hw_accel.kind == HwAccelKind::automatic) {
+    replay_.start();
+  }
 }
 
 void VideoDecoder::close() noexcept {
   decoder_.reset();
-  sent_.clear();
+  replay_.stop();
   again_.clear();
+  has_picture_ = false;
 }
 
 /// Opens a decoder on the next device that can, or else on the processor.
@@ -87,14 +87,21 @@ void VideoDecoder::open_on_device(HwAccelKind kind) {
   }
   owner_.hardware = device_.get();
   decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, decoding);
+  if (options_.hw_accel.kind == HwAccelKind::automatic) {
+    replay_.start();
+  }
 }
 
 int VideoDecoder::send(const AVPacket* packet) noexcept {
   if (!decoder_) {
     return AVERROR_EXTERNAL;
   }
-  if (is_recording_) {
-    keep(packet);
+  if (!replay_.add(packet)) {
+    if (!has_picture_) {
+      give_up_device("it gave no picture from " + std::to_string(replay_.size()) + " packets");
+      return device_fault_.empty() ? 0 : AVERROR_EXTERNAL;
+    }
+    replay_.stop();  // it does decode; nobody has wanted its pictures so far (--start)
   }
   const Messages messages;
   const int code = avcodec_send_packet(decoder_.get(), packet);
@@ -124,24 +131,30 @@ int VideoDecoder::receive(AVFrame& picture) noexcept {
   return AVERROR_EXTERNAL;
 }
 
-/// Whether the device gives all of the picture. From the first one on nothing is kept.
+/// Whether the device gives all of the picture.
 bool VideoDecoder::accepts(AVFrame& picture) {
   const std::string loss = device_ ? HwDecoder::loss(*decoder_, picture) : "";
   if (!loss.empty()) {
-    av_frame_unref(&picture);
-    give_up_device(loss);
+    refuse(picture, loss);
     return false;
   }
-  is_recording_ = false;
-  sent_.clear();
+  has_picture_ = true;
   return true;
+}
+
+bool VideoDecoder::refuse(AVFrame& picture, const std::string& reason) {
+  av_frame_unref(&picture);  // it does not outlive the device
+  give_up_device(reason);
+  return device_fault_.empty();
 }
 
 void VideoDecoder::flush() noexcept {
   if (decoder_) {
     avcodec_flush_buffers(decoder_.get());
   }
-  sent_.clear();
+  if (replay_.is_recording()) {
+    replay_.start();
+  }
   again_.clear();
 }
 
@@ -155,7 +168,7 @@ bool VideoDecoder::has_failed(int code, const Messages& messages) {
 }
 
 void VideoDecoder::give_up_device(const std::string& reason) {
-  if (options_.hw_accel.kind == HwAccelKind::automatic && is_recording_) {
+  if (is_replaceable()) {
     replace_device(reason);
   } else {
     fail(reason);
@@ -166,28 +179,21 @@ void VideoDecoder::fail(const std::string& reason) {
   device_fault_ = std::string(device_->name()) + " failed: " + reason;
 }
 
-/// No picture has come: what has been sent is sent to the next decoder.
+/// No picture was delivered: what has been sent is sent to the next decoder.
 void VideoDecoder::replace_device(const std::string& reason) {
   reasons_ += (reasons_.empty() ? "" : "; ") + std::string(device_->name()) + ": " + reason;
-  again_.insert(again_.begin(), std::make_move_iterator(sent_.begin()), std::make_move_iterator(sent_.end()));
-  sent_.clear();
+  std::deque<Packet> sent = replay_.take();
+  again_.insert(again_.begin(), std::make_move_iterator(sent.begin()), std::make_move_iterator(sent.end()));
   decoder_.reset();
   owner_.complaints = 0;
+  has_picture_ = false;
+  ++replays_;
   try {
     open_next();
   } catch (const Error& error) {
     decoder_.reset();
     device_fault_ = error.what();
   }
-}
-
-void VideoDecoder::keep(const AVPacket* packet) {
-  if (!device_ || sent_.size() == most_kept_packets) {
-    is_recording_ = false;
-    sent_.clear();
-    return;
-  }
-  sent_.emplace_back(packet != nullptr ? av_packet_clone(packet) : nullptr);
 }
 
 std::string VideoDecoder::describe() const {
