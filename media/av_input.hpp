@@ -98,7 +98,8 @@ class AvInput {
   /// The most buffers that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
-  /// Reopens a lost input; a recording continues where it broke off. On failure returns false and sets fault().
+  /// Reopens a lost input; a recording continues where it broke off. What decodes is chosen anew if the input is coded
+  /// otherwise than before. On failure returns false and sets fault().
   bool reopen();
 
   /// Returns to the first picture. If the input can be read only once, returns false and sets fault().
@@ -110,7 +111,8 @@ class AvInput {
   [[nodiscard]] const std::string& fault() const noexcept;
   /// Decoder errors so far: unusable packets and concealed damage.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
-  /// Whether the device that decodes has failed; fault() says why. rewind() opens it again.
+  /// Whether the device that decodes has failed, or cannot decode what reopen() has found; fault() says why. rewind()
+  /// and reopen() open it again.
   [[nodiscard]] bool has_device_failed() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
   /// "h264", or "h264 (cuda)" if a device decodes it. After a read().

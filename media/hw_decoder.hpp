@@ -29,6 +29,7 @@ class HwDecoder {
   /// Makes a decoder of find_codec() use the device. Before avcodec_open2(); this is its owner's `hardware`.
   void attach(AVCodecContext& decoder);
 
+  [[nodiscard]] HwAccelKind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return framewire::name(kind_); }
 
   /// Whether this error of libav comes from the device, and not from a damaged input.

@@ -31,17 +31,20 @@ void VideoDecoder::open(const AVStream& stream, const OpenedInput& input) {
   close();
   stream_ = &stream;
   input_ = &input;
-  codec_ = stream.codecpar->codec_id;
-  device_fault_.clear();
-  if (!std::exchange(has_chosen_, true)) {
+  const AVCodecParameters& coded = *stream.codecpar;
+  const Coding coding{.codec = coded.codec_id,
+                      .profile = coded.profile,
+                      .width = coded.width,
+                      .height = coded.height,
+                      .pixel_format = coded.format};
+  if (options_.hw_accel.kind != HwAccelKind::automatic || coding_ != coding) {
     untried_ = kinds_to_try(options_.hw_accel.kind);
-    open_next();
-    return;
+    reasons_.clear();
+  } else if (device_) {
+    untried_.push_back(device_->kind());
   }
-  decoder_ = open_decoder(options_.name, stream, input, owner_, device_ ? device_->find_codec(codec_) : nullptr);
-  if (device_ && options_.hw_accel.kind == HwAccelKind::automatic) {
-    replay_.start();
-  }
+  coding_ = coding;
+  open_next();
 }
 
 void VideoDecoder::close() noexcept {
@@ -49,6 +52,12 @@ void VideoDecoder::close() noexcept {
   replay_.stop();
   again_.clear();
   has_picture_ = false;
+  if (!device_fault_.empty()) {  // what has failed is not used again, and the choice is made anew
+    device_fault_.clear();
+    owner_.hardware = nullptr;
+    device_.reset();
+    coding_.reset();
+  }
 }
 
 /// Opens a decoder on the next device that can, or else on the processor.
@@ -65,25 +74,30 @@ void VideoDecoder::open_next() {
         throw;
       }
       if (!is_automatic) {
-        throw Error::failed("cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
-                            error.what() + std::string(advice(options_.hw_accel.kind)));
+        device_fault_ = "cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
+                        error.what() + std::string(advice(options_.hw_accel.kind));
+        throw Error::failed(device_fault_);
       }
       reasons_ += (reasons_.empty() ? "" : "; ") + std::string(name(kind)) + ": " + error.what();
     }
   }
-  if (is_automatic) {
-    log_.info(quote(options_.name, 200) + " is decoded by the processor (" + reasons_ + ")");
-  }
   owner_.hardware = nullptr;
   device_.reset();
+  const std::string line = quote(options_.name, 200) + " is decoded by the processor (" + reasons_ + ")";
+  if (is_automatic && std::exchange(said_, line) != line) {
+    log_.info(line);
+  }
   decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, nullptr);
 }
 
+/// The device of the last stream also decodes the next one, without a new context on the GPU.
 void VideoDecoder::open_on_device(HwAccelKind kind) {
-  device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
-  const AVCodec* const decoding = device_->find_codec(codec_);
+  if (!device_ || device_->kind() != kind) {
+    device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
+  }
+  const AVCodec* const decoding = device_->find_codec(coding_->codec);
   if (decoding == nullptr) {
-    throw Error::failed("libav does not decode " + std::string(avcodec_get_name(codec_)) + " by it");
+    throw Error::failed("libav does not decode " + std::string(avcodec_get_name(coding_->codec)) + " by it");
   }
   owner_.hardware = device_.get();
   decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, decoding);
@@ -142,6 +156,13 @@ bool VideoDecoder::accepts(AVFrame& picture) {
   return true;
 }
 
+void VideoDecoder::confirm() {
+  if (replay_.is_recording() && !std::exchange(said_, {}).empty()) {
+    log_.info(quote(options_.name, 200) + " is decoded by " + std::string(device_->name()) + " now");
+  }
+  replay_.stop();
+}
+
 bool VideoDecoder::refuse(AVFrame& picture, const std::string& reason) {
   av_frame_unref(&picture);  // it does not outlive the device
   give_up_device(reason);
@@ -197,7 +218,7 @@ void VideoDecoder::replace_device(const std::string& reason) {
 }
 
 std::string VideoDecoder::describe() const {
-  const std::string codec = avcodec_get_name(codec_);
+  const std::string codec = avcodec_get_name(coding_ ? coding_->codec : AV_CODEC_ID_NONE);
   return device_ ? codec + " (" + std::string(device_->name()) + ")" : codec;
 }
 

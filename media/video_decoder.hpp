@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ class VideoDecoder {
   /// `options` and `log` outlive this.
   VideoDecoder(const AvInputOptions& options, Log& log) noexcept : options_(options), log_(log) {}
 
-  /// Opens a decoder for `stream` of `input`; both stay as they are until the next call. Throws Error.
+  /// Opens a decoder for `stream` of `input`; both stay as they are until the next call. What decodes is chosen anew if
+  /// the stream is coded otherwise than the last one. Throws Error.
   void open(const AVStream& stream, const OpenedInput& input);
   void close() noexcept;
 
@@ -38,7 +40,7 @@ class VideoDecoder {
   /// Whether another decoder can still take the device's place: its first picture has not been delivered.
   [[nodiscard]] bool is_replaceable() const noexcept { return replay_.is_recording(); }
   /// A picture of receive() was delivered: from now on a failure of the device ends the stream.
-  void confirm() noexcept { replay_.stop(); }
+  void confirm();
   /// The device does not hand over a picture of receive(), which ends here. False: device_fault() says why. True:
   /// another decoder has taken its place, and receive() gives all pictures anew.
   bool refuse(AVFrame& picture, const std::string& reason);
@@ -65,19 +67,29 @@ class VideoDecoder {
   void replace_device(const std::string& reason);
   void fail(const std::string& reason);
 
+  /// What the choice of a device depends on.
+  struct Coding {
+    AVCodecID codec = AV_CODEC_ID_NONE;
+    int profile = 0;
+    int width = 0;
+    int height = 0;
+    int pixel_format = 0;
+    bool operator==(const Coding&) const = default;
+  };
+
   const AvInputOptions& options_;
   Log& log_;
-  AVCodecID codec_ = AV_CODEC_ID_NONE;
+  std::optional<Coding> coding_;  // of the stream; none: the choice is made anew
   const AVStream* stream_ = nullptr;
   const OpenedInput* input_ = nullptr;
   std::vector<HwAccelKind> untried_;  // the next one last
   std::string reasons_;               // why those that were tried do not decode
+  std::string said_;                  // the line about them; empty if a device decodes
   std::unique_ptr<HwDecoder> device_;
   PictureBuffers buffers_;
   DecoderOwner owner_{.buffers = &buffers_};  // declared before the decoder
   CodecContext decoder_;
   std::string device_fault_;
-  bool has_chosen_ = false;   // what decodes this source
   bool has_picture_ = false;  // this decoder has given one
   ReplayBuffer replay_;       // for another device, or the processor
   std::deque<Packet> again_;  // what this decoder is sent before all else; null: the end

@@ -1,12 +1,16 @@
-// --hwaccel auto until the first picture of the GPU is delivered.
+// --hwaccel auto until the first picture of the GPU is delivered, and for inputs that are opened again.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "media/av_input.hpp"
 #include "tests/nvdec/decoded_film.hpp"
 
 namespace framewire {
@@ -202,6 +206,124 @@ TEST_F(NvdecFallback, AFirstPictureThatComesTooLateIsDecodedByTheProcessor) {
       "-g " + std::to_string(columns) + " -x264-params intra-refresh=1:scenecut=0");
   AvSource source(on("auto", file), log_);
   expect_by_processor(source, file, "yuv420p", "it gave no picture from 501 packets");
+}
+
+/// An input that is opened again, and then has another film.
+class NvdecReopening : public NvdecFallback {
+ protected:
+  std::string film_of(const std::string& encode, const char* width = "320") {
+    return film("next.mkv", encode, width, "180");
+  }
+  /// As a source that comes back with this film.
+  void put(const std::string& next) { ASSERT_EQ(std::rename(next.c_str(), path_.c_str()), 0); }
+
+  AvInputOptions options(HwAccelKind kind) const { return {.name = path_, .hw_accel = {.kind = kind}}; }
+  bool reads(AvInput& input) { return input.read() == AvRead::frame; }
+
+  const std::string path_ = folder_.file("input.mkv");
+  const std::string by_gpu_ = "-c:v libx264 -pix_fmt yuv420p";
+};
+
+TEST_F(NvdecReopening, AutoChoosesAnewForAnotherCodec) {
+  put(film_of(by_gpu_));
+  AvInput input(options(HwAccelKind::automatic), log_);
+  EXPECT_EQ(input.decoder(), "h264 (cuda)");
+  put(film_of("-c:v ffv1 -pix_fmt yuv420p"));
+  ASSERT_TRUE(input.reopen()) << input.fault();
+  EXPECT_TRUE(reads(input));
+  EXPECT_EQ(input.decoder(), "ffv1");
+  EXPECT_EQ(count_of("is decoded by the processor (cuda: libav does not decode ffv1 by it", log_.text()), 1U);
+  ASSERT_TRUE(input.reopen()) << input.fault();  // the same film: nothing is said again
+  EXPECT_EQ(count_of("is decoded by the processor", log_.text()), 1U) << log_.text();
+  put(film_of("-c:v libx265 -x265-params log-level=none -pix_fmt yuv420p"));
+  ASSERT_TRUE(input.reopen()) << input.fault();
+  EXPECT_TRUE(reads(input));
+  EXPECT_EQ(input.decoder(), "hevc (cuda)");
+  EXPECT_TRUE(input.is_on_device());
+}
+
+TEST_F(NvdecReopening, AutoChoosesAnewForAnotherSizeProfileOrPixelFormat) {
+  nvcuvid_stand_in::set_max_width(300);
+  put(film_of(by_gpu_));
+  AvInput input(options(HwAccelKind::automatic), log_);
+  EXPECT_EQ(input.decoder(), "h264");
+  for (const auto& [encode, width, decoder] :
+       {std::array{by_gpu_, std::string("256"), std::string("h264 (cuda)")},
+        std::array{std::string("-c:v libx264 -pix_fmt yuv422p"), std::string("256"), std::string("h264")},
+        std::array{std::string("-c:v libx264 -profile:v baseline -pix_fmt yuv420p"), std::string("256"),
+                   std::string("h264 (cuda)")},
+        std::array{by_gpu_, std::string("320"), std::string("h264")}}) {
+    put(film_of(encode, width.c_str()));
+    ASSERT_TRUE(input.reopen()) << input.fault();
+    EXPECT_TRUE(reads(input));
+    EXPECT_EQ(input.decoder(), decoder) << encode << width;
+    if (input.is_on_device()) {  // as a program does; so the GPU is the one that has delivered
+      const auto block = HostBlock::create_private("a picture", input.format().layout.size_bytes);
+      EXPECT_NE(input.start_copy(block, 0), nullptr);
+      EXPECT_TRUE(log_.text().ends_with("' is decoded by cuda now\n")) << log_.text();
+    }
+  }
+}
+
+TEST_F(NvdecReopening, WithCudaACodecThatNoGpuDecodesIsToldAgainAndAgain) {
+  put(film_of(by_gpu_));
+  AvInput input(options(HwAccelKind::cuda), log_);
+  put(film_of("-c:v ffv1 -pix_fmt yuv420p"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(input.reopen());
+    EXPECT_EQ(input.fault(), "cannot decode '" + path_ +
+                                 "' by cuda: libav does not decode ffv1 by it; --hwaccel auto would take the processor "
+                                 "then");
+    EXPECT_TRUE(input.has_device_failed());
+  }
+  put(film_of(by_gpu_));
+  ASSERT_TRUE(input.reopen()) << input.fault();
+  EXPECT_TRUE(reads(input));
+  EXPECT_EQ(input.decoder(), "h264 (cuda)");
+  EXPECT_EQ(log_.text(), "");
+}
+
+/// The GPU that decoded the film before fails when it is opened again.
+TEST_F(NvdecReopening, AutoFallsBackAlsoThen) {
+  put(film_of(by_gpu_));
+  AvInput input(options(HwAccelKind::automatic), log_);
+  EXPECT_TRUE(reads(input));
+  const auto block = HostBlock::create_private("a picture", input.format().layout.size_bytes);
+  EXPECT_NE(input.start_copy(block, 0), nullptr);
+  cuda_stand_in::fail("cuvidCreateDecoder", unknown_error);
+  ASSERT_TRUE(input.reopen()) << input.fault();
+  EXPECT_TRUE(reads(input));
+  EXPECT_EQ(input.decoder(), "h264");
+  EXPECT_EQ(count_of("is decoded by the processor (cuda: cuvidCreateDecoder", log_.text()), 1U) << log_.text();
+}
+
+/// A raw stream cannot be sought in, and is opened again for each round.
+TEST_F(NvdecReopening, ALoopedFileMayBecomeAnotherFilm) {
+  const auto become_another = [&](const char* hw_accel, std::uint64_t frames) {
+    const std::string file = film("input.h264", by_gpu_ + " -bf 3 -x264-params scenecut=0");
+    SourceOptions options = on(hw_accel, file);
+    options.loop = true;
+    StreamOptions stream;
+    stream.max_frames = frames;
+    AvSource source(options, log_);
+    const std::string next = film_of("-c:v ffv1 -pix_fmt yuv422p");
+    EXPECT_EQ(std::rename(next.c_str(), file.c_str()), 0);
+    return show(source, stream);
+  };
+  const Shown automatic = become_another("auto", std::uint64_t{2} * film_frames);
+  EXPECT_EQ(automatic.error, "");
+  ASSERT_EQ(automatic.frames.size(), std::size_t{2} * film_frames);
+  const std::string file = folder_.file("input.h264");
+  const std::vector<SeenFrame> second(automatic.frames.begin() + film_frames, automatic.frames.end());
+  EXPECT_TRUE(packed(automatic.frames.front()) == nv12(0, 320, 180));
+  EXPECT_TRUE(joined(second) == decoded_by_ffmpeg(folder_, file, "yuv422p"));
+  EXPECT_EQ(count_of("is decoded by the processor (cuda: libav does not decode ffv1 by it", log_.text()), 1U);
+
+  const Shown by_cuda = become_another("cuda", std::uint64_t{2} * film_frames);
+  EXPECT_EQ(by_cuda.error, "cannot decode '" + file +
+                               "' by cuda: libav does not decode ffv1 by it; --hwaccel auto would take the processor "
+                               "then");
+  EXPECT_EQ(by_cuda.frames.size(), static_cast<std::size_t>(film_frames));
 }
 
 }  // namespace

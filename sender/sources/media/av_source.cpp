@@ -192,6 +192,9 @@ bool AvSource::find_again(Stream& stream) {
     if (stream.is_stopping()) {
       return false;
     }
+    if (input_.has_device_failed()) {
+      throw Error::failed(input_.fault());  // it is back; to wait for it would not help
+    }
     if (monotonic_ns() >= deadline_ns) {
       throw Error::failed(quote(name_, 200) + " was lost and did not come back within " + seconds(retry_ns_) + ": " +
                           input_.fault());
