@@ -11,6 +11,7 @@
 #include "media/av_format.hpp"
 #include "media/av_input_implementation.hpp"
 #include "media/frame_rate.hpp"
+#include "memory/fence_wait.hpp"
 
 namespace framewire {
 
@@ -19,10 +20,13 @@ namespace {
 using namespace libav;
 
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
+constexpr std::int64_t longest_first_copy_ns = 2 * ns_per_s;
 
 }  // namespace
 
 void AvInput::Implementation::open() {
+  av_frame_unref(frame_.get());  // the last picture does not outlive its device
+  av_frame_unref(host_frame_.get());
   decoder_.close();
   { const OpenedInput closed = std::move(input_); }  // closes the device before it is reopened
   input_ = open_input(options_, interrupt_, *log_);
@@ -96,6 +100,9 @@ bool AvInput::Implementation::is_before_start() noexcept {
     }
     return frame_->best_effort_timestamp < *start_timestamp_;
   }
+  if (std::exchange(replays_seen_, decoder_.replays()) != decoder_.replays()) {
+    passed_over_ns_ = 0;  // another decoder gives them all anew
+  }
   const bool is_before = passed_over_ns_ < options_.start_ns;
   passed_over_ns_ = saturating_add(passed_over_ns_, is_before ? duration_ns_ : 0);
   return is_before;
@@ -161,9 +168,42 @@ bool AvInput::Implementation::open_again() {
   }
 }
 
+/// The first copy is waited for: until it has ended, another decoder can still take the device's place.
 std::shared_ptr<Fence> AvInput::Implementation::start_copy(const std::shared_ptr<Block>& block,
                                                            std::uint64_t offset_bytes) {
-  return decoder_.device()->start_copy(*frame_, format_.layout, block, offset_bytes);
+  HwDecoder& device = *decoder_.device();
+  if (!decoder_.is_replaceable()) {
+    return device.start_copy(*frame_, format_.layout, block, offset_bytes);
+  }
+  std::string reason;
+  try {
+    std::shared_ptr<Fence> fence = device.start_copy(*frame_, format_.layout, block, offset_bytes);
+    const FenceState state = wait_until_finished(*fence, monotonic_ns() + longest_first_copy_ns,
+                                                 [this] { return interrupt_.is_cancelled(); });
+    if (state == FenceState::done) {
+      decoder_.confirm();
+      return fence;
+    }
+    if (state == FenceState::pending && interrupt_.is_cancelled()) {
+      return fence;
+    }
+    reason = state == FenceState::failed ? "it failed to copy its first picture"
+                                         : "it did not copy its first picture within 2 s";
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  withdraw_picture(reason);
+  return nullptr;
+}
+
+/// Throws Error if no other decoder takes the device's place.
+void AvInput::Implementation::withdraw_picture(const std::string& reason) {
+  --frame_count_;
+  --frames_this_round_;
+  is_on_device_ = false;
+  if (!decoder_.refuse(*frame_, reason)) {
+    throw Error::failed(decoder_.device_fault());
+  }
 }
 
 /// Reopening always returns to the first picture, but is slow. A seek is used if it leads to exactly that picture.

@@ -79,7 +79,9 @@ class AvInput {
   /// Whether the device that decoded the picture copies it: then call start_copy() in place of copy_to().
   [[nodiscard]] bool is_on_device() const noexcept;
   /// The device starts to copy the picture to `offset_bytes` of `block`, as format().layout, and keeps the block alive.
-  /// The block is of AvInputOptions::slots_memory. Throws Error (failed).
+  /// The block is of AvInputOptions::slots_memory. The first copy is waited for, with `automatic`. Null: the device has
+  /// failed with its first picture, and another decoder has taken its place; the next read() gives that picture anew,
+  /// and the device may still write where it was told to. Throws Error (failed).
   [[nodiscard]] std::shared_ptr<Fence> start_copy(const std::shared_ptr<Block>& block, std::uint64_t offset_bytes);
   /// Copies the picture into `slot`, which has at least format().layout.size_bytes.
   void copy_to(std::span<std::byte> slot) const noexcept;
@@ -96,7 +98,8 @@ class AvInput {
   /// The most buffers that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
-  /// Reopens a lost input; a recording continues where it broke off. On failure returns false and sets fault().
+  /// Reopens a lost input; a recording continues where it broke off. What decodes is chosen anew if the input is coded
+  /// otherwise than before. On failure returns false and sets fault().
   bool reopen();
 
   /// Returns to the first picture. If the input can be read only once, returns false and sets fault().
@@ -108,7 +111,8 @@ class AvInput {
   [[nodiscard]] const std::string& fault() const noexcept;
   /// Decoder errors so far: unusable packets and concealed damage.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
-  /// Whether the device that decodes has failed; fault() says why. rewind() opens it again.
+  /// Whether the device that decodes has failed, or cannot decode what reopen() has found; fault() says why. rewind()
+  /// and reopen() open it again.
   [[nodiscard]] bool has_device_failed() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
   /// "h264", or "h264 (cuda)" if a device decodes it. After a read().

@@ -62,8 +62,9 @@ class AvInput::Implementation {
   void take_end(int code, const libav::Messages& messages) noexcept;
   [[nodiscard]] bool has_unread_rest() const noexcept;
   AvRead finish() noexcept;
-  AVFrame* presentable(const AVStream& stream) noexcept;
-  bool take_picture() noexcept;
+  AVFrame* presentable() noexcept;
+  bool take_picture(AVFrame& picture) noexcept;
+  void withdraw_picture(const std::string& reason);
   void set_time() noexcept;
   void set_fault(const std::string& reason);
   bool seek_to_first();
@@ -82,6 +83,7 @@ class AvInput::Implementation {
   std::optional<std::int64_t> start_timestamp_;         // earlier pictures are dropped
   std::optional<std::int64_t> sought_before_start_ns_;  // how far before; until the first picture after the seek
   std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps
+  std::uint64_t replays_seen_ = 0;                      // of the decoder, when it was counted last
   std::optional<std::int64_t> resumes_after_;           // first timestamp of a lost recording
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;

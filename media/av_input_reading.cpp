@@ -31,11 +31,12 @@ AvRead AvInput::Implementation::decode_next() noexcept {
   int errors_at_the_end = 0;
   while (!is_over_) {
     const int code = decoder_.receive(*frame_);
-    if (code == 0 && is_before_start()) {
+    AVFrame* picture = nullptr;
+    if (code == 0 && (is_before_start() || (picture = presentable()) == nullptr)) {
       continue;
     }
     if (code == 0) {
-      if (take_picture()) {
+      if (take_picture(*picture)) {
         return AvRead::frame;
       }
       break;
@@ -150,40 +151,38 @@ void AvInput::Implementation::set_fault(const std::string& reason) {
            (frames_this_round_ == 1 ? " frame: " : " frames: ") + reason;
 }
 
-/// The picture as Presentation takes it. A device that copies its pictures keeps one that needs no other change. Null,
-/// with fault_ set, if the device does not give it.
-AVFrame* AvInput::Implementation::presentable(const AVStream& stream) noexcept {
+/// The picture as Presentation takes it. A device that copies its pictures keeps one that needs no other change; it is
+/// delivered by start_copy(). Null if the device does not give it: then the decoder gives it anew, or says why it
+/// fails.
+AVFrame* AvInput::Implementation::presentable() noexcept {
   is_on_device_ = false;
   if (frame_->hw_frames_ctx == nullptr || decoder_.device() == nullptr) {
+    decoder_.confirm();
     return frame_.get();
   }
   if (decoder_.device()->copies_to_slots()) {
     HwDecoder::describe(*frame_, *host_frame_);
-    is_on_device_ = !presentation_.changes(*host_frame_, stream);
+    is_on_device_ = !presentation_.changes(*host_frame_, *input_.context->streams[stream_index_]);
     if (is_on_device_) {
       return host_frame_.get();
     }
   }
-  const Messages messages;
-  if (!HwDecoder::fetch(*frame_, *host_frame_)) {
-    decoder_.fail(messages.first().empty() ? "its picture cannot be read" : without_code(messages.first()));
-    set_fault(decoder_.device_fault());
+  if (const std::string fault = HwDecoder::fetch(*frame_, *host_frame_); !fault.empty()) {
+    av_frame_unref(host_frame_.get());
+    decoder_.refuse(*frame_, fault);
     return nullptr;
   }
+  decoder_.confirm();
   return host_frame_.get();
 }
 
 /// Sets format_ and the time of frame_. If the picture is not supported, returns false and sets fault_.
-bool AvInput::Implementation::take_picture() noexcept {
+bool AvInput::Implementation::take_picture(AVFrame& picture) noexcept {
   if ((frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0) {
     ++error_count_;
   }
   AVStream* stream = input_.context->streams[stream_index_];
-  AVFrame* const picture = presentable(*stream);
-  if (picture == nullptr) {
-    return false;
-  }
-  if (!presentation_.take(*picture, *stream)) {
+  if (!presentation_.take(picture, *stream)) {
     set_fault(presentation_.fault());
     return false;
   }

@@ -131,18 +131,24 @@ void HwDecoder::describe(const AVFrame& picture, AVFrame& described) noexcept {
   described.crop_left = described.crop_top = 0;
 }
 
-bool HwDecoder::fetch(const AVFrame& picture, AVFrame& host) noexcept {
+std::string HwDecoder::fetch(const AVFrame& picture, AVFrame& host) noexcept {
   const AVPixelFormat format = reinterpret_cast<const AVHWFramesContext*>(picture.hw_frames_ctx->data)->sw_format;
+  const Messages mapping;
   av_frame_unref(&host);
   host.format = format;
   if (av_hwframe_map(&host, &picture, AV_HWFRAME_MAP_READ) < 0) {
     av_frame_unref(&host);
     host.format = format;
-    if (av_hwframe_transfer_data(&host, &picture, 0) < 0) {
-      return false;
+    const Messages copying;
+    // libav 5.1 reports success also where CUDA failed to copy, and then only logs it.
+    if (const int code = av_hwframe_transfer_data(&host, &picture, 0); code < 0 || !copying.first().empty()) {
+      const std::string& reason = mapping.first().empty() ? copying.first() : mapping.first();
+      return reason.empty() ? error_text(code) : without_code(reason);
     }
   }
-  return av_frame_copy_props(&host, &picture) >= 0 && av_frame_apply_cropping(&host, AV_FRAME_CROP_UNALIGNED) >= 0;
+  const bool is_whole =
+      av_frame_copy_props(&host, &picture) >= 0 && av_frame_apply_cropping(&host, AV_FRAME_CROP_UNALIGNED) >= 0;
+  return is_whole ? "" : "its picture cannot be read";
 }
 
 std::shared_ptr<Fence> HwDecoder::start_copy(const AVFrame& /*picture*/, const FrameLayout& /*layout*/,

@@ -29,6 +29,7 @@ class HwDecoder {
   /// Makes a decoder of find_codec() use the device. Before avcodec_open2(); this is its owner's `hardware`.
   void attach(AVCodecContext& decoder);
 
+  [[nodiscard]] HwAccelKind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return framewire::name(kind_); }
 
   /// Whether this error of libav comes from the device, and not from a damaged input.
@@ -42,8 +43,9 @@ class HwDecoder {
 
   /// What the picture would be in host memory, without its bytes.
   static void describe(const AVFrame& picture, AVFrame& described) noexcept;
-  /// Puts the picture into host memory: mapped if the device can do that, else copied. False: it failed.
-  static bool fetch(const AVFrame& picture, AVFrame& host) noexcept;
+  /// Puts the picture into host memory: mapped if the device can do that, else copied. Why that failed, in words;
+  /// empty: it did not.
+  [[nodiscard]] static std::string fetch(const AVFrame& picture, AVFrame& host) noexcept;
 
   /// Whether start_copy() works.
   [[nodiscard]] virtual bool copies_to_slots() const noexcept { return false; }

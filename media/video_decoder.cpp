@@ -11,9 +11,6 @@ namespace framewire::libav {
 
 namespace {
 
-/// Packets that are kept until there is a picture: more than any codec needs for its first one.
-constexpr std::size_t most_kept_packets = 100;
-
 /// The next one last.
 std::vector<HwAccelKind> kinds_to_try(HwAccelKind wanted) {
   switch (wanted) {
@@ -32,23 +29,35 @@ std::vector<HwAccelKind> kinds_to_try(HwAccelKind wanted) {
 
 void VideoDecoder::open(const AVStream& stream, const OpenedInput& input) {
   close();
-  codec_ = stream.codecpar->codec_id;
   stream_ = &stream;
   input_ = &input;
-  device_fault_.clear();
-  is_recording_ = true;
-  if (!std::exchange(has_chosen_, true)) {
+  const AVCodecParameters& coded = *stream.codecpar;
+  const Coding coding{.codec = coded.codec_id,
+                      .profile = coded.profile,
+                      .width = coded.width,
+                      .height = coded.height,
+                      .pixel_format = coded.format};
+  if (options_.hw_accel.kind != HwAccelKind::automatic || coding_ != coding) {
     untried_ = kinds_to_try(options_.hw_accel.kind);
-    open_next();
-    return;
+    reasons_.clear();
+  } else if (device_) {
+    untried_.push_back(device_->kind());
   }
-  decoder_ = open_decoder(options_.name, stream, input, owner_, device_ ? device_->find_codec(codec_) : nullptr);
+  coding_ = coding;
+  open_next();
 }
 
 void VideoDecoder::close() noexcept {
   decoder_.reset();
-  sent_.clear();
+  replay_.stop();
   again_.clear();
+  has_picture_ = false;
+  if (!device_fault_.empty()) {  // what has failed is not used again, and the choice is made anew
+    device_fault_.clear();
+    owner_.hardware = nullptr;
+    device_.reset();
+    coding_.reset();
+  }
 }
 
 /// Opens a decoder on the next device that can, or else on the processor.
@@ -65,36 +74,48 @@ void VideoDecoder::open_next() {
         throw;
       }
       if (!is_automatic) {
-        throw Error::failed("cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
-                            error.what() + std::string(advice(options_.hw_accel.kind)));
+        device_fault_ = "cannot decode " + quote(options_.name, 200) + " by " + std::string(name(kind)) + ": " +
+                        error.what() + std::string(advice(options_.hw_accel.kind));
+        throw Error::failed(device_fault_);
       }
       reasons_ += (reasons_.empty() ? "" : "; ") + std::string(name(kind)) + ": " + error.what();
     }
   }
-  if (is_automatic) {
-    log_.info(quote(options_.name, 200) + " is decoded by the processor (" + reasons_ + ")");
-  }
   owner_.hardware = nullptr;
   device_.reset();
+  const std::string line = quote(options_.name, 200) + " is decoded by the processor (" + reasons_ + ")";
+  if (is_automatic && std::exchange(said_, line) != line) {
+    log_.info(line);
+  }
   decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, nullptr);
 }
 
+/// The device of the last stream also decodes the next one, without a new context on the GPU.
 void VideoDecoder::open_on_device(HwAccelKind kind) {
-  device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
-  const AVCodec* const decoding = device_->find_codec(codec_);
+  if (!device_ || device_->kind() != kind) {
+    device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
+  }
+  const AVCodec* const decoding = device_->find_codec(coding_->codec);
   if (decoding == nullptr) {
-    throw Error::failed("libav does not decode " + std::string(avcodec_get_name(codec_)) + " by it");
+    throw Error::failed("libav does not decode " + std::string(avcodec_get_name(coding_->codec)) + " by it");
   }
   owner_.hardware = device_.get();
   decoder_ = open_decoder(options_.name, *stream_, *input_, owner_, decoding);
+  if (options_.hw_accel.kind == HwAccelKind::automatic) {
+    replay_.start();
+  }
 }
 
 int VideoDecoder::send(const AVPacket* packet) noexcept {
   if (!decoder_) {
     return AVERROR_EXTERNAL;
   }
-  if (is_recording_) {
-    keep(packet);
+  if (!replay_.add(packet)) {
+    if (!has_picture_) {
+      give_up_device("it gave no picture from " + std::to_string(replay_.size()) + " packets");
+      return device_fault_.empty() ? 0 : AVERROR_EXTERNAL;
+    }
+    replay_.stop();  // it does decode; nobody has wanted its pictures so far (--start)
   }
   const Messages messages;
   const int code = avcodec_send_packet(decoder_.get(), packet);
@@ -124,24 +145,37 @@ int VideoDecoder::receive(AVFrame& picture) noexcept {
   return AVERROR_EXTERNAL;
 }
 
-/// Whether the device gives all of the picture. From the first one on nothing is kept.
+/// Whether the device gives all of the picture.
 bool VideoDecoder::accepts(AVFrame& picture) {
   const std::string loss = device_ ? HwDecoder::loss(*decoder_, picture) : "";
   if (!loss.empty()) {
-    av_frame_unref(&picture);
-    give_up_device(loss);
+    refuse(picture, loss);
     return false;
   }
-  is_recording_ = false;
-  sent_.clear();
+  has_picture_ = true;
   return true;
+}
+
+void VideoDecoder::confirm() {
+  if (replay_.is_recording() && !std::exchange(said_, {}).empty()) {
+    log_.info(quote(options_.name, 200) + " is decoded by " + std::string(device_->name()) + " now");
+  }
+  replay_.stop();
+}
+
+bool VideoDecoder::refuse(AVFrame& picture, const std::string& reason) {
+  av_frame_unref(&picture);  // it does not outlive the device
+  give_up_device(reason);
+  return device_fault_.empty();
 }
 
 void VideoDecoder::flush() noexcept {
   if (decoder_) {
     avcodec_flush_buffers(decoder_.get());
   }
-  sent_.clear();
+  if (replay_.is_recording()) {
+    replay_.start();
+  }
   again_.clear();
 }
 
@@ -155,7 +189,7 @@ bool VideoDecoder::has_failed(int code, const Messages& messages) {
 }
 
 void VideoDecoder::give_up_device(const std::string& reason) {
-  if (options_.hw_accel.kind == HwAccelKind::automatic && is_recording_) {
+  if (is_replaceable()) {
     replace_device(reason);
   } else {
     fail(reason);
@@ -166,13 +200,15 @@ void VideoDecoder::fail(const std::string& reason) {
   device_fault_ = std::string(device_->name()) + " failed: " + reason;
 }
 
-/// No picture has come: what has been sent is sent to the next decoder.
+/// No picture was delivered: what has been sent is sent to the next decoder.
 void VideoDecoder::replace_device(const std::string& reason) {
   reasons_ += (reasons_.empty() ? "" : "; ") + std::string(device_->name()) + ": " + reason;
-  again_.insert(again_.begin(), std::make_move_iterator(sent_.begin()), std::make_move_iterator(sent_.end()));
-  sent_.clear();
+  std::deque<Packet> sent = replay_.take();
+  again_.insert(again_.begin(), std::make_move_iterator(sent.begin()), std::make_move_iterator(sent.end()));
   decoder_.reset();
   owner_.complaints = 0;
+  has_picture_ = false;
+  ++replays_;
   try {
     open_next();
   } catch (const Error& error) {
@@ -181,17 +217,8 @@ void VideoDecoder::replace_device(const std::string& reason) {
   }
 }
 
-void VideoDecoder::keep(const AVPacket* packet) {
-  if (!device_ || sent_.size() == most_kept_packets) {
-    is_recording_ = false;
-    sent_.clear();
-    return;
-  }
-  sent_.emplace_back(packet != nullptr ? av_packet_clone(packet) : nullptr);
-}
-
 std::string VideoDecoder::describe() const {
-  const std::string codec = avcodec_get_name(codec_);
+  const std::string codec = avcodec_get_name(coding_ ? coding_->codec : AV_CODEC_ID_NONE);
   return device_ ? codec + " (" + std::string(device_->name()) + ")" : codec;
 }
 

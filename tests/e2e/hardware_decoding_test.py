@@ -100,6 +100,48 @@ class Films(HardwareDecoding):
         self.assertIsNone(self.stats(sends)["decoder"])
 
 
+class SourceThatComesBack(HardwareDecoding):
+    """A network source that is lost, and has another codec when it is back."""
+
+    def serve(self, port: int, *encoding):
+        return self.start(harness.require_tool("ffmpeg"), "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i",
+                          f"testsrc2=size={WIDTH}x{HEIGHT}:rate=30", *encoding, "-g", "5", "-f", "nut",
+                          f"tcp://127.0.0.1:{port}?listen=1")
+
+    def comes_back_otherwise(self, hwaccel: str, environment: dict):
+        """The sender, and its viewer, when the source is there again with a codec that no GPU decodes."""
+        port = harness.free_port()
+        source = self.serve(port, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p")
+        harness.wait_until(lambda: harness.listening_on(port), "ffmpeg to listen")
+        sends = self.send_on("--name", "camera", f"tcp://127.0.0.1:{port}", "--hwaccel", hwaccel,
+                             environment=environment)
+        self.assertRegex(sends.text, r"stream camera: .*, h264 \(cuda\), ")
+        views = self.view(sends.address)
+        views.wait_line("^transport=")
+        source.kill()
+        sends.wait_line(r"warning: .* breaks off after .*opened again \(loss 1\)")
+        self.serve(port, "-c:v", "ffv1", "-pix_fmt", "yuv420p")
+        return sends, views
+
+    def test_auto_goes_on_by_the_processor(self):
+        sends, views = self.comes_back_otherwise("auto", self.with_gpu())
+        sends.wait_line(r"is decoded by the processor \(cuda: libav does not decode ffv1 by it; vaapi: ")
+        sends.wait_line("is back after")
+        sends.interrupt()
+        self.ends(sends)
+        self.ends(views)
+        self.assertEqual(sends.text.count("is decoded by the processor"), 1, sends.text)
+        self.assertEqual(self.stats(sends)["decoder"], "ffv1")
+
+    def test_cuda_ends_with_one_message(self):
+        """Though it would look for the source for ever."""
+        sends, views = self.comes_back_otherwise("cuda", self.with_gpu())
+        self.ends(sends, FAILED)
+        self.ends(views)
+        self.one_message(sends, "cannot decode 'tcp:.*' by cuda: libav does not decode ffv1 by it", "--hwaccel auto",
+                         beside="opened again")
+
+
 class VaApi(windows.OnADisplay, HardwareDecoding):
     """libva needs no render node where an X server is there, and the environment names its driver."""
 

@@ -21,6 +21,7 @@
 namespace framewire::test {
 
 inline constexpr int film_frames = 30;
+inline constexpr int unknown_error = 999;  // CUDA_ERROR_UNKNOWN
 
 /// One film, decoded by libav's own code for NVDEC.
 class DecodedFilm : public ::testing::Test {

@@ -10,7 +10,6 @@ namespace {
 
 using namespace test;
 
-constexpr int unknown_error = 999;
 constexpr int no_device = 100;
 
 /// A call that fails before the first picture, and what is said of it.
@@ -95,6 +94,16 @@ TEST_F(NvdecFaults, AGpuThatWouldLoseChromaIsTold) {
 TEST_F(NvdecFaults, APixelFormatThatLibavDoesNotOfferIsTold) {
   const std::string said = refusal(on("cuda", film("film.mkv", "-c:v libx264 -pix_fmt yuv420p10le")));
   EXPECT_NE(said.find("cuda failed: libav does not decode h264 in yuv420p10le by it"), std::string::npos) << said;
+}
+
+/// Pictures that are converted come by libav's own copy to host memory.
+TEST_F(NvdecFaults, APictureThatCannotBeFetchedIsTold) {
+  const std::string file = h264();
+  SourceOptions options = on("cuda", file);
+  options.pixel_format = PixelFormat::yuv420p;
+  cuda_stand_in::fail("cuMemcpy2DAsync", unknown_error);
+  const std::string said = refusal(options);
+  EXPECT_TRUE(said.starts_with("cannot decode '" + file + "': cuda failed: cuMemcpy2DAsync")) << said;
 }
 
 /// What came before was sent.

@@ -149,6 +149,10 @@ bool AvSource::send(Stream& stream) {
   FrameInfo frame{.begun_ns = begun_ns};
   if (slot && input_.is_on_device()) {
     frame.ready = input_.start_copy(slot->block(), slot->offset_in_block_bytes());
+    if (!frame.ready) {
+      epoch_format_ = {};  // the device may still write into slots of this epoch
+      return true;
+    }
     frame.is_on_device = !slot->block()->kind().is_host();
   } else if (slot) {
     input_.copy_to(slot->bytes());
@@ -187,6 +191,9 @@ bool AvSource::find_again(Stream& stream) {
     }
     if (stream.is_stopping()) {
       return false;
+    }
+    if (input_.has_device_failed()) {
+      throw Error::failed(input_.fault());  // it is back; to wait for it would not help
     }
     if (monotonic_ns() >= deadline_ns) {
       throw Error::failed(quote(name_, 200) + " was lost and did not come back within " + seconds(retry_ns_) + ": " +
