@@ -373,6 +373,9 @@ bool Stream::has_room() const noexcept {
   if (frames_left_are_claimed()) {
     return false;  // until one of the claimed slots comes back unpublished
   }
+  if (options_.one_in_flight && leaving_ > 0) {
+    return false;
+  }
   return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
     if (options_.one_in_flight) {
       return !queue->waiting.empty() || queue->begun ||

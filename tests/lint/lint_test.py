@@ -8,6 +8,7 @@ import unittest
 
 import checked
 import clang_tidy
+import fault_patches
 import format as format_lint
 import headers_alone
 import images
@@ -356,6 +357,13 @@ class Files(unittest.TestCase):
         self.write("base/b.hpp", "int c;\n")
         self.assertEqual(checked.run_all(self.top, self.top / "seen", command, ""), [])
         self.assertEqual(len(runs.read_text().split()), 2)
+
+    def test_a_fault_that_no_longer_fits_is_found(self):
+        (self.top / fault_patches.FOLDER).mkdir(parents=True)
+        self.write("tests/sim/faults/a.patch", "Adds one.\n--- a/base/a.cpp\n+++ b/base/a.cpp\n@@ -1 +1 @@\n-1\n+2\n")
+        for text, count in (("1\n", 0), ("3\n", 1)):
+            self.write("base/a.cpp", text)
+            self.assertEqual(len(fault_patches.findings_in(self.top)), count, text)
 
     def test_what_failed_is_said_and_checked_again(self):
         self.write("base/a.cpp", "\n")
