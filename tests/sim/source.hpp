@@ -98,7 +98,7 @@ class Source {
 
   /// A stream with a limit ends by it, and neither sooner nor later.
   void check_limits() const {
-    if (viewers_ == 0) {
+    if (viewers_ == 0 || plan_.is_interrupted) {
       return;  // stopped
     }
     if (plan_.has_frame_limit && !plan_.has_time_limit) {

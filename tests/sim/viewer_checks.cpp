@@ -31,7 +31,8 @@ void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   }
   const bool may_be_old = pulls_ && frame.session_number() != session.number;  // published before this viewer came
   if (is_prompt() && !may_be_old) {
-    EXPECT_LT(monotonic_ns() - frame.header().times.completed_ns, prompt_ns) << "a wake-up was lost";
+    EXPECT_LT(monotonic_ns() - frame.header().times.completed_ns, prompt_ns)
+        << "a wake-up was lost" << (pulls_ ? " of one that pulls" : "");
   }
   check_order(frame, session);
   session.number = frame.session_number();
