@@ -384,5 +384,14 @@ TEST(HostileLocalViewers, BytesWhereItHasNothingToSayEndTheSession) {
   EXPECT_FALSE(sender.fault().empty());
 }
 
+/// An error comes before the end then, and whoever waits for the socket would look once more for nothing.
+TEST(WakeSocket, APeerThatHasClosedWithWakesUnreadIsGone) {
+  auto [own_end, peers_end] = make_wake_sockets();
+  EXPECT_EQ(take_wakes(own_end.get()), PeerState::open);
+  send_wake(own_end.get());
+  peers_end.reset();
+  EXPECT_EQ(take_wakes(own_end.get()), PeerState::closed);
+}
+
 }  // namespace
 }  // namespace framewire::test

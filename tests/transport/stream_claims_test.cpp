@@ -372,5 +372,19 @@ TEST(StreamDescriptorOfALimitedStream, TellsOfTheLimitOfTime) {
   EXPECT_TRUE(stream.is_stopping());
 }
 
+TEST(OneInFlight, WaitsForTheLinkOfAViewerThatLeaves) {
+  Stream stream({.name = "test", .delivery = Delivery::every, .one_in_flight = true});
+  stream.begin_epoch(format);
+  ReadyViewer stays(stream, Delivery::every);
+  ReadyViewer leaves(stream, Delivery::every);
+  stream.publish(*stream.claim_now(), {});
+  stays.link.acknowledged = 1;
+  stays.release_all();
+  stream.detach(leaves.queue);
+  EXPECT_FALSE(stream.claim_now()) << "its link still reads the frame";
+  stream.release_held(leaves.queue);
+  EXPECT_TRUE(stream.claim_now());
+}
+
 }  // namespace
 }  // namespace framewire::test
