@@ -31,11 +31,11 @@ AvRead AvInput::Implementation::decode_next() noexcept {
   int errors_at_the_end = 0;
   while (!is_over_) {
     const int code = decoder_.receive(*frame_);
-    AVFrame* picture = nullptr;
-    if (code == 0 && (is_before_start() || (picture = presentable()) == nullptr)) {
-      continue;
-    }
     if (code == 0) {
+      AVFrame* const picture = is_before_start() ? nullptr : presentable();
+      if (picture == nullptr) {
+        continue;
+      }
       if (take_picture(*picture)) {
         return AvRead::frame;
       }

@@ -116,8 +116,7 @@ void Stream::detach(SubscriberQueue& queue) noexcept {
   const std::scoped_lock lock(mutex_);
   poll_released(queue);
   std::erase(queues_, &queue);
-  queue.is_leaving = !queue.held.empty();
-  leaving_ += queue.is_leaving ? 1U : 0U;
+  leaving_ += queue.held.empty() ? 0U : 1U;
   if (options_.ends_with_viewers && queues_.empty()) {
     stopping_ = true;
     renders_.stop();
@@ -138,7 +137,7 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   Epochs unused;
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
-  leaving_ -= std::exchange(queue.is_leaving, false) ? 1U : 0U;
+  leaving_ -= queue.held.empty() ? 0U : 1U;
   while (!queue.held.empty()) {
     release(queue.held.pop());
   }

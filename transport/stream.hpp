@@ -441,7 +441,7 @@ class Stream {
   std::shared_ptr<Observer> observer_;
   Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;
-  std::size_t leaving_ = 0;           // that are detached, and whose links still hold slots
+  std::size_t leaving_ = 0;           // detached queues whose links still hold slots
   std::vector<SharedEvent> pullers_;  // their wake events
 };
 

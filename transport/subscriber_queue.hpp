@@ -117,7 +117,6 @@ struct SubscriberQueue {
   bool takes_slices = false;       // the viewer does, in that epoch
   bool is_replaced = false;        // another queue of its viewer is attached: this one does not count as a viewer
   bool is_concluded = false;       // nothing more is sent over the link
-  bool is_leaving = false;         // detached, and its link still holds slots
   std::uint64_t acknowledged = 0;  // of the link's frames, when the source was last told
   SubscriberQueueCounts counts;
 };

@@ -18,7 +18,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/transport/holding_link.hpp"
+#include "tests/transport/attached_viewer.hpp"
 #include "transport/source_inbox.hpp"
 #include "transport/stream.hpp"
 
@@ -32,61 +32,53 @@ const StreamFormat woken_format{.layout = bytes_layout(100), .colour = {}};
 class WakingTheSource : public testing::Test {
  protected:
   /// A source that waits for room, which a viewer holds.
-  void wait_for_room(StreamOptions options) {
+  void wait_for_room(
+      StreamOptions options, const std::function<void(HoldingLink&)>& prepare = [](HoldingLink&) {}) {
     stream_.emplace(std::move(options));
-    queue_.emplace(link_, stream_->options().delivery, make_shared_event());
     stream_->begin_epoch(woken_format);
-    ASSERT_TRUE(stream_->attach(*queue_));
-    ASSERT_TRUE(stream_->epoch_to_announce(*queue_));
-    ASSERT_TRUE(stream_->epoch_ready(*queue_, 1, 64));
+    viewer_.emplace(*stream_, stream_->options().delivery);
+    prepare(viewer_->link);
+    ASSERT_TRUE(viewer_->get_ready());
     while (auto slot = stream_->claim_now()) {
       stream_->publish(std::move(*slot), {});
     }
-    stream_->make_progress(*queue_);
+    viewer_->make_progress();
     ASSERT_TRUE(stream_->arm());
-  }
-  ~WakingTheSource() override {
-    if (stream_) {
-      stream_->detach(*queue_);
-      stream_->release_held(*queue_);
-    }
   }
   [[nodiscard]] bool is_woken() const { return wait_for(stream_->descriptor(), POLLIN, 0); }
 
-  HoldingLink link_;
   std::optional<Stream> stream_;
-  std::optional<SubscriberQueue> queue_;
+  std::optional<AttachedViewer> viewer_;
 };
 
 TEST_F(WakingTheSource, ASessionThatHasNothingNewDoesNot) {
   wait_for_room({.name = "test"});
   for (int looks = 0; looks < 3; ++looks) {
-    stream_->make_progress(*queue_);
+    viewer_->make_progress();
     EXPECT_FALSE(is_woken());
-    EXPECT_TRUE(link_.is_armed) << "the source sleeps, and the next credit wakes nobody";
+    EXPECT_TRUE(viewer_->link.is_armed) << "the source sleeps, and the next credit wakes nobody";
   }
-  link_.done.push_back(link_.sent.front());
-  stream_->make_progress(*queue_);
+  viewer_->link.done.push_back(viewer_->link.sent.front());
+  viewer_->make_progress();
   EXPECT_TRUE(is_woken()) << "a slot came back";
 }
 
 TEST_F(WakingTheSource, ASessionThatSendsAFrameDoesUnderEvery) {
-  link_.credits = 1;
-  wait_for_room({.name = "test", .delivery = Delivery::every});
-  stream_->make_progress(*queue_);
+  wait_for_room({.name = "test", .delivery = Delivery::every}, [](HoldingLink& link) { link.credits = 1; });
+  viewer_->make_progress();
   EXPECT_FALSE(is_woken());
-  link_.credits = 1;
-  stream_->make_progress(*queue_);
+  viewer_->link.credits = 1;
+  viewer_->make_progress();
   EXPECT_TRUE(is_woken()) << "the slot is the link's, but there is room for another frame to wait";
 }
 
 TEST_F(WakingTheSource, ACreditWithoutASlotDoesWhereOneFrameIsInFlight) {
-  link_.releases_at_once = true;
-  wait_for_room({.name = "test", .delivery = Delivery::every, .one_in_flight = true});
-  stream_->make_progress(*queue_);
+  wait_for_room({.name = "test", .delivery = Delivery::every, .one_in_flight = true},
+                [](HoldingLink& link) { link.releases_at_once = true; });
+  viewer_->make_progress();
   EXPECT_FALSE(is_woken());
-  link_.acknowledged = 1;
-  stream_->make_progress(*queue_);
+  viewer_->link.acknowledged = 1;
+  viewer_->make_progress();
   EXPECT_TRUE(is_woken());
 }
 
