@@ -1,6 +1,10 @@
 #include "command/shell_word.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/text.hpp"
 
 namespace framewire {
 
@@ -12,11 +16,27 @@ bool is_plain(char c) {
          signs.find(c) != std::string_view::npos;
 }
 
+/// As $'…'. Three octal digits end a byte; hexadecimal ones may go on in some shells.
+std::string escaped_word(std::string_view text) {
+  std::string word = "$'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\'' || c == '\\') {
+      word += '\\';
+    }
+    word += byte < 0x20 || byte > 0x7e ? fmt::format("\\{:03o}", byte) : std::string(1, c);
+  }
+  return word + "'";
+}
+
 }  // namespace
 
 std::string shell_word(std::string_view text) {
   if (!text.empty() && std::ranges::all_of(text, is_plain)) {
     return std::string(text);
+  }
+  if (printable(text) != text) {
+    return escaped_word(text);
   }
   std::string word = "'";
   for (const char c : text) {
