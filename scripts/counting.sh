@@ -3,7 +3,7 @@
 
 # Tests of real programs and of emulated machines depend on the machine's load. A failed one is run once more, alone. If
 # it fails again, it counts as failed. If it passes, it is listed at the end as a fault to fix.
-second_try_labels='^(e2e|rdma|rdma_tools|rdma_native)$'
+second_try_labels='^(e2e|rdma|rdma_tools|rdma_hosts|rdma_native)$'
 gives_second_try=true
 second_tries=()  # tests that passed at the second try
 durations=()     # "SECONDS NAME" of every test that ran
