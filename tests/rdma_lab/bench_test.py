@@ -287,11 +287,11 @@ class Bench(lab.RdmaTest):
 
     def busy_client(self, server, operation: str, *options) -> harness.Program:
         """Starts a client that is measuring: its memory regions exist."""
-        before = lab.held_objects()["mr"]
+        before = lab.held("mr")
         client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "verbs",
                             "--operation", operation, "--message-bytes", "1M", "--duration", "60", *options,
                             stdout=subprocess.DEVNULL)
-        harness.wait_until(lambda: lab.held_objects()["mr"] >= before + 2, "both ends to have their memory registered")
+        harness.wait_until(lambda: lab.held("mr") >= before + 2, "both ends to have their memory registered")
         return client
 
     def test_a_server_that_is_killed(self):

@@ -39,7 +39,6 @@ class Faults(lab.Play):
         """Breaks the network of one machine until the end of the test."""
         if machine != lab.ROLE:
             return
-        self.addCleanup(self.mend_network, fault)
         self.lost_before = self.lost_packets()
         lab.link(*fault.split())
         if fault == "cut":
@@ -50,15 +49,6 @@ class Faults(lab.Play):
     @staticmethod
     def lost_packets() -> int:
         return lab.counters().get("qdisc_dropped", 0)
-
-    def mend_network(self, fault: str):
-        if fault != "cut":
-            lab.link("pass")
-            return
-        lab.link("restore")
-        for program in self.programs:
-            program.kill()  # the device cannot be deleted while a program has it open
-        lab.make_device_anew()
 
 
 class Bytes(BytePrograms, Faults):

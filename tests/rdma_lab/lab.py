@@ -42,13 +42,14 @@ def is_ours(entry: dict) -> bool:
     return not program or name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
+def held(kind: str) -> int:
+    """The number of verbs objects of this kind that the devices hold for framewire: pd, cq, qp, cm_id or mr."""
+    said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True, check=True).stdout
+    return sum(map(is_ours, json.loads(said or "[]")))
+
+
 def held_objects() -> dict:
-    """The number of verbs objects of each kind that the devices hold for framewire."""
-    def count(kind: str) -> int:
-        said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True,
-                              check=True).stdout
-        return sum(map(is_ours, json.loads(said or "[]")))
-    return {kind: count(kind) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
+    return {kind: held(kind) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
 
 
 def nobody() -> tuple:
@@ -94,9 +95,18 @@ class RdmaTest(harness.EndToEnd):
                            f"{held_objects()} to go back to {self.held_before}")
 
 
+# What ends each fault of lab-link, and those that this machine has now.
+MENDED_BY = {"cut": "restore", "lossy": "lossless", "slow": "pass", "drop": "pass", "large": "pass"}
+_faults: set[str] = set()
+
+
 def link(*arguments: str):
-    """Injects a network fault; see lab-link --help in the lab."""
+    """Injects a network fault, or ends it; see lab-link --help in the lab. A Play ends those that a test leaves."""
     subprocess.run(["lab-link", *arguments], check=True)
+    word = arguments[0]
+    if word in MENDED_BY:
+        _faults.add(word)
+    _faults.difference_update([fault for fault in _faults if MENDED_BY[fault] == word])
 
 
 def make_device_anew():
@@ -138,6 +148,7 @@ class Play(RdmaTest):
         self.meetings = 0
         # With the class: where two classes have a test of one name, the second would find the first one's meetings.
         self.play_name = f"{type(self).__name__}.{self._testMethodName}"
+        self.addCleanup(self.mend_network)  # else the tests after one that failed would fail, too, each after a long wait
         self.key = SHARED / "key"
         if ROLE == 1 and not self.key.exists():
             made = self.file("key")
@@ -148,6 +159,26 @@ class Play(RdmaTest):
         mine.write_bytes(self.key.read_bytes())
         mine.chmod(0o600)
         self.key = mine
+
+    def mend_network(self):
+        """Ends the faults that the test has left."""
+        was_cut = "cut" in _faults
+        for word in {MENDED_BY[fault] for fault in _faults}:
+            link(word)
+        if was_cut:
+            for program in self.programs:
+                program.kill()  # the device cannot be deleted while a program has it open
+            make_device_anew()
+
+    def drop_rdma(self):
+        """A firewall of this machine that lets no RDMA in, until the test ends or let_rdma_pass() is called."""
+        self.addCleanup(self.let_rdma_pass, check=False)
+        subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
+                        "add rule inet lab in udp dport 4791 counter drop"], check=True)
+
+    @staticmethod
+    def let_rdma_pass(check: bool = True):
+        subprocess.run(["nft", "delete table inet lab"], check=check, stderr=None if check else subprocess.DEVNULL)
 
     def meet(self, name: str, seconds: float = 120):
         self.meetings += 1  # names may repeat

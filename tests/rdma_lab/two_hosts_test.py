@@ -141,7 +141,6 @@ class TwoHosts(lab.Play):
         def sender():
             sender = self.start_sender()
             lab.link("large")
-            self.addCleanup(lab.link, "pass")
             self.meet("large")
             self.meet("shown")
             self.assertGreater(lab.counters()["large_dropped"], 0)
@@ -317,14 +316,26 @@ class TwoHosts(lab.Play):
         self.play(sender, viewer)
 
     def check_that_connecting_can_be_interrupted(self):
-        """If the network drops RDMA packets, an attempt lasts six seconds. Ctrl-C does not wait for it."""
+        """If the network drops RDMA packets, an attempt lasts six seconds. Ctrl-C does not wait for it.
+
+        A busy machine can be as slow as that by itself, but not each time."""
+        took = []
+        while not took or (took[-1] >= 4 and len(took) < 5):
+            took.append(self.time_of_an_interrupted_attempt())
+        self.assertLess(took[-1], 4, took)
+
+    def time_of_an_interrupted_attempt(self) -> float:
+        """In seconds, until the connection is gone. The program may end later: it may still be setting OpenGL up."""
+        before = lab.held("cm_id")
         viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--transport", "rdma")
         viewer.wait_line("^waiting for")
-        harness.wait_until(lambda: lab.held_objects()["cm_id"] > self.held_before["cm_id"], "the attempt to begin")
+        harness.wait_until(lambda: lab.held("cm_id") > before, "the attempt to begin")
         asked = time.monotonic()
         viewer.interrupt()
+        harness.wait_until(lambda: lab.held("cm_id") == before, "the attempt to end")
+        took = time.monotonic() - asked
         self.ends(viewer)
-        self.assertLess(time.monotonic() - asked, 4)
+        return took
 
     def serve_bench(self):
         server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key,
@@ -361,10 +372,9 @@ class TwoHosts(lab.Play):
 
     def test_a_bench_through_a_firewall_that_knows_no_rdma(self):
         def sender():
-            subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
-                            "add rule inet lab in udp dport 4791 counter drop"], check=True)
+            self.drop_rdma()
             self.serve_bench()
-            subprocess.run(["nft", "delete table inet lab"], check=True)
+            self.let_rdma_pass()
 
         def viewer():
             client, rows = self.bench("--message-bytes", "64,4k", "--count", "5")
@@ -378,12 +388,11 @@ class TwoHosts(lab.Play):
 
     def test_a_firewall_that_knows_no_rdma(self):
         def sender():
-            subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
-                            "add rule inet lab in udp dport 4791 counter drop"], check=True)
+            self.drop_rdma()
             sender = self.start_sender()
             self.meet("connected")
             said = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
-            subprocess.run(["nft", "delete table inet lab"], check=True)
+            self.let_rdma_pass()
             self.assertRegex(said, r"counter packets [1-9]")
             self.assertEqual(self.end_sender(sender)["transport"], "tcp")
 
