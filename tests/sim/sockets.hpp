@@ -110,6 +110,7 @@ class Socket final : public File {
   std::shared_ptr<Direction> in, out;
   int error = 0;
   std::size_t receive_low_water_bytes = 1;
+  bool resets_at_close = false;
 
  private:
   bool has_hung_up_ = false;
