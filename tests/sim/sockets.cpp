@@ -213,6 +213,7 @@ void Network::clear() {
   accepts_in_vain = 0;
   dials_in_vain = 0;
   dials.clear();
+  reads.clear();
 }
 
 int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_bytes) {

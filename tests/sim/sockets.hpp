@@ -160,6 +160,8 @@ class Network {
   std::uint64_t dials_in_vain = 0;
   /// By process.
   std::map<int, std::uint64_t> dials;
+  /// That found bytes, by process.
+  std::map<int, std::uint64_t> reads;
 
  private:
   std::map<std::string, Socket*> listeners_;

@@ -180,6 +180,7 @@ ssize_t receive_some(World& world, const std::shared_ptr<Socket>& socket, std::s
     wanted = 1 + world.below(wanted);
   }
   take(world, in, into, wanted, peeks, passed);
+  Network::get().reads[world.process()] += peeks ? 0 : 1;
   return static_cast<ssize_t>(into.size());
 }
 
