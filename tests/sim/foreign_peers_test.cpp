@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -93,18 +94,17 @@ class ForeignSender {
   }
 
   void send_frame(std::uint64_t sequence) {
-    const std::uint16_t slot = *pool_->claim();
-    write_test_lines(pool_->slot(slot), sequence);
-    OutgoingFrame frame{.payload = pool_->payload(slot, frame_bytes), .pool_slot = {1, slot}};
-    frame.header.sequence = sequence;
-    frame.header.epoch = 1;
-    frame.header.layout = bytes_layout(frame_bytes);
-    frame.header.slice_bytes = frame_bytes;
-    ASSERT_EQ(link_->try_send(frame), SendResult::accepted);
+    send(make_frame(sequence));
     ++sent_;
-    if (const auto waker = link_->take_waker()) {
-      waker->wake();
-    }
+  }
+
+  /// Of a frame that has two.
+  void send_first_slice(std::uint64_t sequence) {
+    OutgoingFrame slice = make_frame(sequence);
+    slice.header.slice_count = 2;
+    slice.header.slice_bytes = slice_range(slice.header).size_bytes;
+    slice.is_last = false;
+    send(slice);
   }
 
   /// Until the kernel has the frames of a link that writes them.
@@ -128,6 +128,24 @@ class ForeignSender {
     auto descriptors = listener_.descriptors();
     wait_until(descriptors, deadline_ns());
     return listener_.accept().value();
+  }
+
+  OutgoingFrame make_frame(std::uint64_t sequence) {
+    const std::uint16_t slot = *pool_->claim();
+    write_test_lines(pool_->slot(slot), sequence);
+    OutgoingFrame frame{.payload = pool_->payload(slot, frame_bytes), .pool_slot = {1, slot}};
+    frame.header.sequence = sequence;
+    frame.header.epoch = 1;
+    frame.header.layout = bytes_layout(frame_bytes);
+    frame.header.slice_bytes = frame_bytes;
+    return frame;
+  }
+
+  void send(const OutgoingFrame& part) {
+    ASSERT_EQ(link_->try_send(part), SendResult::accepted);
+    if (const auto waker = link_->take_waker()) {
+      waker->wake();
+    }
   }
 
   Listener& listener_;
@@ -198,6 +216,38 @@ TEST_F(ForeignPeers, ABysFramesComeThoughTheLinkEndsAtOnce) {
     const SubscriberStatus status = subscriber.status();
     EXPECT_EQ(status.state, SubscriberState::finished) << status.message;
     EXPECT_EQ(subscriber.counts().frames_lost, 0U);
+    subscriber.close("{}");
+    sender.join();
+  }
+}
+
+/// A sender says bye when it has sent its frames. Slices of one that it has given up may be on their way then.
+TEST_F(ForeignPeers, NoSliceComesAfterTheEnd) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> is_finished = false;
+    std::atomic<bool> is_sent = false;
+    std::thread sender([&] {
+      ForeignSender foreign(listener, LinkKind::tcp);
+      foreign.begin_epoch(8);
+      foreign.send_frame(0);
+      foreign.flush();
+      foreign.send_bye(1);
+      EXPECT_TRUE(eventually([&] { return is_finished.load(); }));
+      foreign.send_first_slice(1);
+      is_sent = true;
+      EXPECT_NO_THROW(foreign.hear()) << "its bye";
+    });
+    SubscriberOptions options = dialling(listener.port(), LinkKind::tcp);
+    options.driver = Driver::program;
+    options.takes_slices = true;
+    Subscriber subscriber(options, log_);
+    EXPECT_EQ(take_all(subscriber), 1U);
+    EXPECT_EQ(subscriber.status().state, SubscriberState::finished) << subscriber.status().message;
+    is_finished = true;
+    EXPECT_TRUE(eventually([&] { return is_sent.load(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the slice comes
+    EXPECT_FALSE(subscriber.next());
     subscriber.close("{}");
     sender.join();
   }

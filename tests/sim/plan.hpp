@@ -111,6 +111,11 @@ struct Plan {
     return largest_frame_bytes > large_frame_bytes ||
            (uses_rdma() && (largest_frame_bytes * slots > 50'000 || has_many_slices));
   }
+  /// Each format begins with all its credits: where formats follow each other sooner than a slow device sends their
+  /// frames, those of many are on their way together, and a frame comes long after it was complete.
+  [[nodiscard]] bool queues_formats() const {
+    return uses_rdma() && delivery == Delivery::every && frames_per_epoch != UINT64_MAX;
+  }
   [[nodiscard]] bool uses_rdma() const { return link == LinkKind::rdma; }
 
   LinkKind link;

@@ -228,6 +228,11 @@ int setsockopt(int fd, int level, int option, const void* value, socklen_t bytes
     std::memcpy(&low_water_bytes, value, sizeof low_water_bytes);
     socket->receive_low_water_bytes = static_cast<std::size_t>(std::max(1, low_water_bytes));
   }
+  if (level == SOL_SOCKET && option == SO_LINGER) {
+    linger wanted{};
+    std::memcpy(&wanted, value, sizeof wanted);
+    socket->resets_at_close = wanted.l_onoff != 0 && wanted.l_linger == 0;
+  }
   if (level == SOL_SOCKET && option == SO_KEEPALIVE && socket->is_connected()) {
     socket->in->keepalive_ns = 5'000'000'000;  // about what transport/socket_state.hpp asks for
     socket->in->give_up_in_time(*world);

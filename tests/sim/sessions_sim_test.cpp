@@ -244,12 +244,17 @@ class Run {
     }
     Totals told;
     for (const auto& service : services_) {
+      if (plan_.loses_packets) {  // a session that a slow handshake made after drain() may not have read its bye yet
+        service->drain(world_.now_ns() + 20 * ns_per_s);
+      }
       for (const SessionReport& report : service->reports()) {
         told.add(report);
       }
     }
     if (plan_.is_undisturbed() && !plan_.has_dying_viewers) {
-      EXPECT_EQ(told.sessions, seen.sessions);
+      // Where packets are lost, a viewer that gives up after the end may not have heard that it had a session.
+      EXPECT_TRUE(told.sessions == seen.sessions || (plan_.loses_packets && told.sessions > seen.sessions))
+          << told.sessions << " sessions at the sender, and " << seen.sessions << " at its viewers";
       EXPECT_EQ(told.frames_received, seen.frames_received);
       if (told.has_whole_sessions_only && !plan_.gives_frames_up) {
         EXPECT_EQ(told.frames_skipped, seen.frames_skipped) << "the counts begin with the first frame";

@@ -100,7 +100,7 @@ void Socket::hang_up() {
   // As TCP does: to close with unread bytes, or to send to a closed socket, resets the connection.
   const std::int64_t then_ns = world.now_ns() + out->latency_ns;
   in->is_read = false;
-  if (in->waiting_bytes > 0 && out->cut_ns == INT64_MAX) {
+  if ((in->waiting_bytes > 0 || resets_at_close) && out->cut_ns == INT64_MAX) {
     out->resets_ns = std::min(out->resets_ns, then_ns);
     world.will_happen(then_ns);
   }
@@ -130,8 +130,8 @@ short Socket::events(const World& at) const {
   if (has_ended) {
     found |= POLLRDHUP;
   }
-  // As the kernel: writable when a third of the buffer is free.
-  if (!out->is_read || out->is_finished || out->waiting_bytes * 3 <= out->capacity_bytes * 2) {
+  // As the kernel: writable when a third of the buffer is free, or when a write would say why nothing can be sent.
+  if ((domain == AF_UNIX && !out->is_read) || out->is_finished || out->waiting_bytes * 3 <= out->capacity_bytes * 2) {
     found |= POLLOUT;
   }
   if (has_ended && out->is_finished) {
@@ -213,6 +213,7 @@ void Network::clear() {
   accepts_in_vain = 0;
   dials_in_vain = 0;
   dials.clear();
+  reads.clear();
 }
 
 int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_bytes) {

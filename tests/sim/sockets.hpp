@@ -110,6 +110,7 @@ class Socket final : public File {
   std::shared_ptr<Direction> in, out;
   int error = 0;
   std::size_t receive_low_water_bytes = 1;
+  bool resets_at_close = false;
 
  private:
   bool has_hung_up_ = false;
@@ -159,6 +160,8 @@ class Network {
   std::uint64_t dials_in_vain = 0;
   /// By process.
   std::map<int, std::uint64_t> dials;
+  /// That found bytes, by process.
+  std::map<int, std::uint64_t> reads;
 
  private:
   std::map<std::string, Socket*> listeners_;

@@ -173,10 +173,12 @@ class Source {
     return {.fd = file_.get(), .offset_bytes = offset_bytes};
   }
 
-  /// Frames that were not sent yet may be beyond its end now. No more are written to it: they would fill the place of
-  /// such frames with zeros, which nobody can tell from what was there.
+  /// Frames that were not sent yet may be beyond its end now. No more are written to it, and a second cut leaves less
+  /// than the first: a file that grows again has zeros in the place of such frames, which nobody can tell from what was
+  /// there.
   void cut_file() {
-    EXPECT_EQ(::ftruncate(file_.get(), static_cast<off_t>(world_.below(file_bytes_ + 1))), 0);
+    file_bytes_ = world_.below(file_bytes_ + 1);
+    EXPECT_EQ(::ftruncate(file_.get(), static_cast<off_t>(file_bytes_)), 0);
     is_cut_ = true;
   }
 

@@ -19,9 +19,20 @@ int send_error(const Socket& socket, std::int64_t now_ns) {
     return ENOTCONN;
   }
   if (socket.in->resets_ns <= now_ns) {
-    return ECONNRESET;
+    return socket.in->ends_ns < socket.in->resets_ns ? EPIPE : ECONNRESET;
   }
-  return !socket.out->is_read || socket.out->is_finished ? EPIPE : 0;
+  const bool tells_at_once = socket.domain == AF_UNIX;  // that the peer has closed its socket
+  return (tells_at_once && !socket.out->is_read) || socket.out->is_finished ? EPIPE : 0;
+}
+
+/// As TCP does: what is sent to a closed socket is taken, and answered with a reset, which comes after what the peer
+/// has sent before. It overtakes only what the network has lost: that is never sent again.
+void answer_with_reset(World& world, Socket& socket) {
+  Direction& in = *socket.in;
+  const std::int64_t answered_ns = world.now_ns() + socket.out->latency_ns + in.latency_ns;
+  const std::int64_t resets_ns = Network::get().loses_packets ? answered_ns : std::max(answered_ns, in.free_ns);
+  in.resets_ns = std::min(in.resets_ns, resets_ns);
+  world.will_happen(in.resets_ns);
 }
 
 /// How much later a packet arrives that was lost once, or three times: TCP's timeout is 200 ms, and doubles.
@@ -98,6 +109,10 @@ ssize_t send_some(World& world, const std::shared_ptr<Socket>& socket, const std
       return sent > 0 ? static_cast<ssize_t>(sent) : failed(error_number);
     }
     Direction& out = *socket->out;
+    if (!out.is_read && out.cut_ns == INT64_MAX) {
+      answer_with_reset(world, *socket);
+      return static_cast<ssize_t>(bytes.size());
+    }
     std::size_t room = out.capacity_bytes - std::min(out.capacity_bytes, out.waiting_bytes);
     if (room == 0) {
       if (!waits) {
@@ -153,7 +168,8 @@ ssize_t receive_some(World& world, const std::shared_ptr<Socket>& socket, std::s
   }
   const bool peeks = (flags & MSG_PEEK) != 0;
   const std::size_t arrived = in.arrived_bytes(world.now_ns());
-  if (arrived == 0 && in.resets_ns <= world.now_ns()) {
+  // As Linux: behind the end of what was sent, a reset is no error.
+  if (arrived == 0 && in.resets_ns <= std::min(world.now_ns(), in.ends_ns)) {
     return into.empty() ? failed(ECONNRESET) : static_cast<ssize_t>(into.size());
   }
   if (arrived == 0) {
@@ -164,6 +180,7 @@ ssize_t receive_some(World& world, const std::shared_ptr<Socket>& socket, std::s
     wanted = 1 + world.below(wanted);
   }
   take(world, in, into, wanted, peeks, passed);
+  Network::get().reads[world.process()] += peeks ? 0 : 1;
   return static_cast<ssize_t>(into.size());
 }
 

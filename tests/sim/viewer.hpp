@@ -55,7 +55,9 @@ class Viewer {
     std::uint64_t told_number = 0;  // of the session, by its status
     std::uint64_t told_epochs = 0;
     std::int64_t joined_ns = INT64_MAX;
+    std::int64_t frame_came_ns = 0;  // the last one
     std::uint64_t idle_waits = 0;
+    std::uint64_t reads_before = 0;  // its process's, when it began
     bool has_asked_cadence = false;
     std::int64_t cadence_asked_in_vain_ns = INT64_MAX / 2;  // when it last asked, if for what is impossible
     bool has_sent_input = false;
@@ -75,6 +77,7 @@ class Viewer {
   [[nodiscard]] bool waits_in_vain(const SubscriberStatus& status, const Session& session) const;
   void ask_cadence(Subscriber& subscriber, Session& session);
   void send_input(Subscriber& subscriber, Session& session) const;
+  [[nodiscard]] std::uint64_t wakes_with_reason(const Session& session) const;
   void wait(Subscriber& subscriber, Session& session);
   void close(Subscriber& subscriber) const;
   void die();
@@ -82,6 +85,7 @@ class Viewer {
   void sleep_up_to(std::int64_t limit_ns);
 
   [[nodiscard]] bool is_prompt() const;
+  [[nodiscard]] std::int64_t awaited_since_ns(std::int64_t event_ns, const Session& session) const;
   void check_frame(const ReceivedFrame& frame, Session& session) const;
   void check_order(const ReceivedFrame& frame, Session& session) const;
   void check_status(const SubscriberStatus& status, Session& session) const;

@@ -16,9 +16,9 @@ namespace {
 /// misses fewer, even at ten million frames a second. A larger jump cannot be a frame count.
 constexpr std::uint64_t max_skipped_at_once = std::uint64_t{1} << 40;
 
-/// Who takes frames gets its turn back after so many that the sender has given up: a sender may make them as fast as
-/// they are taken.
-constexpr int max_aborted_at_once = 64;
+/// Who takes frames gets its turn back after so many parts of what the sender has given up: a sender may make them as
+/// fast as they are taken.
+constexpr int max_given_up_at_once = 64;
 
 /// More than any link holds. A sender may make frames as fast as they are taken.
 constexpr int max_taken_of_dropped_flow = 4096;
@@ -69,7 +69,7 @@ void ReceivedFrame::return_credit() noexcept {
 // ---- FrameFlows ----
 
 std::optional<ReceivedFrame> FrameFlows::next() {
-  int aborted = 0;
+  int given_up = 0;
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
     if (auto frame = poll(flow)) {
@@ -79,7 +79,10 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       if (!flow.last_sequence || may_follow(*flow.last_sequence, sequence)) {
         if (header.is_aborted) {
           flow.last_sequence = sequence;
-          if (++aborted < max_aborted_at_once) {
+        }
+        // Behind the sender's last frame come only slices of one that it has given up.
+        if (header.is_aborted || (!received->is_complete() && has_all_frames(flow))) {
+          if (++given_up < max_given_up_at_once) {
             continue;  // returns the credit
           }
           return std::nullopt;  // arm() tells if there is more
@@ -115,6 +118,10 @@ std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
     flow.is_exhausted = !frame;
   }
   return frame;
+}
+
+bool FrameFlows::has_all_frames(const Flow& flow) noexcept {
+  return flow.session->has_bye() && flow.frames_received >= flow.session->frames_sent();
 }
 
 /// What the link has left is lost. Its credits are not returned: the session is over.
@@ -196,11 +203,10 @@ std::optional<FrameFlows::Outcome> FrameFlows::outcome() const {
     return std::nullopt;
   }
   const Flow& flow = flows_.front();
-  const std::uint64_t sent = flow.session->frames_sent();
-  if (flow.frames_received >= sent) {
+  if (has_all_frames(flow)) {
     return Outcome{};
   }
-  const std::uint64_t lost = std::min(sent - flow.frames_received, max_skipped_at_once);
+  const std::uint64_t lost = std::min(flow.session->frames_sent() - flow.frames_received, max_skipped_at_once);
   if (flow.session->is_rejected()) {
     return Outcome{.frames_lost = lost, .fault = flow.session->rejection_reason()};
   }

@@ -90,6 +90,8 @@ class FrameFlows {
   void drop(const std::deque<Flow>::const_iterator& flow) noexcept;
   void maintain_newest(std::mutex& mutex) const;
   static bool holds_registered_memory(const Flow& flow);
+  /// That its sender has sent, by its bye.
+  static bool has_all_frames(const Flow& flow) noexcept;
 
   std::deque<Flow> flows_;
   std::uint64_t flows_begun_ = 0;
