@@ -140,7 +140,8 @@ class Bench(BenchPrograms):
                 self.ends(server)
 
     def test_plain_sockets_whose_server_goes(self):
-        for fault, wanted in ((signal.SIGKILL, "the bench server|the plain-socket server left|the peer|closed the connection"),
+        gone = "the bench server|the plain-socket server left|the peer|closed the connection"
+        for fault, wanted in ((signal.SIGKILL, gone),
                               (signal.SIGSTOP, "has not taken a message within 10 s|does not answer")):
             with self.subTest(fault.name):
                 server = self.bench_server("--verbose")

@@ -148,7 +148,7 @@ class Play(RdmaTest):
         self.meetings = 0
         # With the class: where two classes have a test of one name, the second would find the first one's meetings.
         self.play_name = f"{type(self).__name__}.{self._testMethodName}"
-        self.addCleanup(self.mend_network)  # else the tests after one that failed would fail, too, each after a long wait
+        self.addCleanup(self.mend_network)  # else the tests after one that failed would fail, too, after long waits
         self.key = SHARED / "key"
         if ROLE == 1 and not self.key.exists():
             made = self.file("key")
