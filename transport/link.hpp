@@ -86,8 +86,8 @@ class LinkEnd {
 
 /// The sender's side. Owned by its session. Threads:
 /// - begin_epoch(), descriptor(), on_readable(), maintain(), fault(): the session's thread.
-/// - epoch_ready(), slice_limit(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread,
-///   under the stream's mutex; after leaving the stream, the session's thread. They never block.
+/// - epoch_ready(), slice_limit(), try_send(), take_waker(), poll_released(), arm(), withdraw(), frames_acknowledged():
+///   any thread, under the stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
 class SenderLink : public LinkEnd {
  public:
@@ -132,6 +132,10 @@ class SenderLink : public LinkEnd {
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
 
+  /// Others are about to write into the slots that the link holds: from now on the viewer hands out none of them. Only
+  /// a link whose viewer reads the pool itself has to tell it. Nothing is sent after this.
+  virtual void withdraw() noexcept {}
+
   /// Frames whose credit the viewer has returned: they were received for certain.
   [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
 };
@@ -146,8 +150,8 @@ class ReadTarget : public LinkEnd {
   virtual void close_earlier() noexcept = 0;
 };
 
-/// One received frame or slice. A frame stays valid until return_credit(). An aborted one has a credit to return, too,
-/// and no content.
+/// One received frame or slice. A frame stays valid until return_credit(), or until the sender withdraws it
+/// (ReceiverLink::is_withdrawn()). An aborted one has a credit to return, too, and no content.
 struct IncomingFrame {
   FrameHeader header{};                  // checked; of the slice that came last
   bool is_last = true;                   // the frame is complete or aborted; false: there are more slices to come
@@ -197,6 +201,13 @@ class ReceiverLink : public LinkEnd {
   /// The credit for a frame whose last slice poll() has returned: the sender may overwrite the slot that `header`
   /// names. Any thread.
   virtual void return_credit(const FrameHeader& header) noexcept = 0;
+
+  /// Whether the sender uses the memory of its frames again (SenderLink::withdraw()): poll() returns no more of them,
+  /// and those that the program holds are whole only if this is still false behind its last read. Always false where
+  /// frames lie in this end's memory. Costs a load. Any thread.
+  [[nodiscard]] virtual bool is_withdrawn() const noexcept { return false; }
+  /// Complete frames that poll() has left out because of that. Any thread.
+  [[nodiscard]] virtual std::uint64_t frames_withdrawn() const noexcept { return 0; }
 
   /// Frames that were discarded because the sender began to overwrite them during the read. Only a link that pulls
   /// discards frames. Any thread.

@@ -115,6 +115,9 @@ void Stream::detach(SubscriberQueue& queue) noexcept {
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
   poll_released(queue);
+  if (!finished_) {  // else nobody claims a slot again, and what was sent stays whole
+    queue.link->withdraw();
+  }
   std::erase(queues_, &queue);
   leaving_ += queue.held.empty() ? 0U : 1U;
   if (options_.ends_with_viewers && queues_.empty()) {

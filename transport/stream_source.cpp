@@ -85,7 +85,8 @@ bool Stream::wait_for_room(const ClaimOptions& options) {
 
 std::optional<ClaimedSlot> Stream::claim_spare() noexcept {
   const std::scoped_lock lock(mutex_);
-  return !epochs_.empty() && epochs_.back().pool->free_count() > 0 ? std::optional(take_slot(false)) : std::nullopt;
+  const bool has_slot = !finished_ && !epochs_.empty() && epochs_.back().pool->free_count() > 0;
+  return has_slot ? std::optional(take_slot(false)) : std::nullopt;
 }
 
 /// Returns with the mutex held. Some waits end early without a reason: wake() and the deadline are looked at last.

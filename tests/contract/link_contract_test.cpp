@@ -286,6 +286,33 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
   }));
 }
 
+/// As a session ends while others of its stream go on.
+TEST_P(LinkContract, WhatTheSenderTakesBackIsNotHandedOut) {
+  ASSERT_TRUE(try_send(make_frame(1)));
+  ASSERT_TRUE(try_send(make_frame(2)));
+  const auto held = receive();
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(pair_.receiver->is_withdrawn());
+  const bool is_in_pool = pair_.receiver->kind() == LinkKind::local;
+  pair_.sender->withdraw();
+  pair_.sender.reset();
+  for (std::uint16_t slot = 0; slot < pool_->slot_count(); ++slot) {
+    write_test_lines(slot_bytes_of(slot), 99);
+  }
+  std::uint64_t received = 1;
+  EXPECT_TRUE(eventually([&] {
+    while (const auto frame = poll()) {
+      expect_whole(*frame, ++received);
+    }
+    return pair_.receiver->state() != LinkState::open;
+  }));
+  EXPECT_EQ(pair_.receiver->is_withdrawn(), is_in_pool) << "who holds a frame can know that it is not whole any more";
+  EXPECT_EQ(pair_.receiver->frames_withdrawn(), is_in_pool ? 1U : 0U);
+  if (!is_in_pool) {
+    expect_whole(*held, 1);
+  }
+}
+
 /// As the loop of a session does, which sleeps on the descriptor. After the end nothing is to be done, so it sleeps.
 TEST_P(LinkContract, ADescriptorSaysWhenToMaintainAnEndWhosePeerIsGone) {
   const auto sees_end = [](LinkEnd& end) {

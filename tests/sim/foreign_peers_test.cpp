@@ -120,6 +120,14 @@ class ForeignSender {
   void say(const nlohmann::json& message) { viewer_.channel->send(message, deadline_ns()); }
   void send_bye(std::uint64_t frames_sent) { say(to_json(ByeMessage{.reason = "done", .frames_sent = frames_sent})); }
   void end_link() { link_.reset(); }
+  /// As if other viewers got frames in the same slots.
+  void withdraw() {
+    link_->withdraw();
+    for (std::uint16_t slot = 0; slot < pool_->slot_count(); ++slot) {
+      write_test_lines(pool_->slot(slot), 1000);
+      hesitate(1000);
+    }
+  }
   nlohmann::json hear() { return viewer_.channel->receive(deadline_ns()); }
 
  private:
@@ -177,7 +185,8 @@ class ForeignPeers : public testing::Test {
     SubscriberState state = SubscriberState::waiting;
     while (state != SubscriberState::finished && state != SubscriberState::failed) {
       while (auto frame = subscriber.next()) {
-        EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence));
+        const bool is_torn = find_torn_line(frame->payload(), frame->header().sequence).has_value();
+        EXPECT_TRUE(!is_torn || frame->is_withdrawn()) << "nobody could know it";
         frames.push_back(std::move(*frame));
       }
       state = subscriber.status().state;
@@ -216,6 +225,44 @@ TEST_F(ForeignPeers, ABysFramesComeThoughTheLinkEndsAtOnce) {
     const SubscriberStatus status = subscriber.status();
     EXPECT_EQ(status.state, SubscriberState::finished) << status.message;
     EXPECT_EQ(subscriber.counts().frames_lost, 0U);
+    subscriber.close("{}");
+    sender.join();
+  }
+}
+
+/// A sender may use its slots again, with and without a bye: what the viewer has not taken then is lost, and not torn.
+TEST_F(ForeignPeers, WhatASenderTakesBackIsLost) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  for (int round = 0; round < 50 && !HasFailure(); ++round) {
+    const bool says_bye = world().chance(50);
+    const auto count = static_cast<std::uint32_t>(1 + world().below(6));
+    std::thread sender([&] {
+      ForeignSender foreign(listener, LinkKind::local);
+      foreign.begin_epoch(8);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        foreign.send_frame(i);
+        hesitate(5'000);
+      }
+      if (says_bye) {
+        foreign.send_bye(count);
+        hesitate(10'000);
+      }
+      foreign.withdraw();
+      foreign.end_link();
+      if (says_bye) {
+        EXPECT_NO_THROW(foreign.hear()) << "its bye";
+      }
+    });
+    Subscriber subscriber(dialling(listener.port(), LinkKind::local), log_);
+    const std::uint64_t received = take_all(subscriber);
+    EXPECT_FALSE(subscriber.next());
+    const SubscriberCounts counts = subscriber.counts();
+    EXPECT_EQ(counts.frames_received, received);
+    EXPECT_EQ(received + counts.frames_lost, count);
+    const SubscriberStatus status = subscriber.status();
+    EXPECT_EQ(status.state, says_bye ? SubscriberState::finished : SubscriberState::failed) << status.message;
+    EXPECT_EQ(status.message.find("uses the memory of its frames again") != std::string::npos, !says_bye)
+        << status.message;
     subscriber.close("{}");
     sender.join();
   }

@@ -46,11 +46,13 @@ class HoldingLink final : public SenderLink {
   }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   void on_readable() noexcept override {}
+  void withdraw() noexcept override { is_withdrawn = true; }
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
   [[nodiscard]] std::string fault() const override { return {}; }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged; }
 
   bool releases_at_once = false;
+  bool is_withdrawn = false;
   std::atomic<bool> is_armed = false;  // since the last poll_released()
   std::uint64_t credits = UINT64_MAX;
   std::uint64_t acknowledged = 0;

@@ -205,6 +205,76 @@ TEST_F(HostileLocalSender, MoreCellsThanThereAreEndTheSession) {
   EXPECT_EQ(receiver_->state(), LinkState::broken);
 }
 
+TEST_F(HostileLocalSender, ThatBrokeTheProtocolKeepsNobodyAwake) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  cells().published.store(local_cell_count + 1);
+  EXPECT_FALSE(receiver_->arm());
+  EXPECT_FALSE(receiver_->poll());
+  EXPECT_TRUE(receiver_->arm()) << "there is nothing to take";
+}
+
+TEST_F(HostileLocalSender, AnyMarkTakesFramesBack) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce();
+  EXPECT_FALSE(receiver_->is_withdrawn());
+  cells().withdrawn.store(0x8000'0000);
+  EXPECT_FALSE(receiver_->poll());
+  EXPECT_TRUE(receiver_->is_withdrawn());
+  EXPECT_EQ(receiver_->frames_withdrawn(), 1U);
+  EXPECT_EQ(receiver_->state(), LinkState::closed);
+  EXPECT_NE(receiver_->fault().find("uses the memory of its frames again"), std::string::npos) << receiver_->fault();
+  EXPECT_TRUE(receiver_->arm()) << "there is nothing to take";
+}
+
+TEST_F(HostileLocalSender, ThatTakesTheMarkBackHasLostNothingButFrames) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce();
+  cells().withdrawn.store(1);
+  EXPECT_FALSE(receiver_->poll());
+  cells().withdrawn.store(0);
+  EXPECT_FALSE(receiver_->poll()) << "it is taken already";
+  EXPECT_EQ(receiver_->frames_withdrawn(), 1U);
+  cells().published.store(local_cell_count + 2);
+  EXPECT_FALSE(receiver_->poll());
+  EXPECT_EQ(receiver_->state(), LinkState::broken);
+}
+
+TEST_F(HostileLocalSender, AFrameThatIsHeldIsKnownToBeTakenBack) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce();
+  const auto frame = receiver_->poll();
+  ASSERT_TRUE(frame);
+  EXPECT_FALSE(receiver_->is_withdrawn());
+  cells().withdrawn.store(1);
+  EXPECT_TRUE(receiver_->is_withdrawn());
+  EXPECT_EQ(receiver_->frames_withdrawn(), 0U) << "it was received";
+}
+
+TEST_F(HostileLocalSender, AFrameThatIsNotCompleteIsNotCountedAsTakenBack) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce([](FrameHeader& header) {
+    header.slice_count = 2;
+    header.slice_bytes = slice_range(header).size_bytes;
+  });
+  cells().withdrawn.store(1);
+  EXPECT_FALSE(receiver_->poll());
+  EXPECT_EQ(receiver_->frames_withdrawn(), 0U);
+}
+
+/// A pool that the viewer has not taken keeps its socket readable, so that the socket does not tell the end.
+TEST_F(HostileLocalSender, ThatHandsOverAPoolAndEndsIsSeenToEnd) {
+  hand_over();
+  EXPECT_EQ(receiver_->state(), LinkState::open);
+  cells().withdrawn.store(1);
+  socket_.reset();
+  EXPECT_EQ(receiver_->state(), LinkState::closed);
+}
+
 TEST_F(HostileLocalSender, CannotMakeItsViewerWaitInAWakeUp) {
   hand_over();
   ASSERT_FALSE(refuses());
@@ -252,6 +322,7 @@ class HostileLocalViewer : public testing::Test {
     LocalHello hello;
     auto descriptors =
         receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 3, monotonic_ns() + 5 * ns_per_s);
+    cells_ = HostBlock::map_read_only(std::move(descriptors[0]), sizeof(LocalCells));
     acknowledgements_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
     wake_socket_ = std::move(descriptors[2]);
     sender_->epoch_ready(1, local_cell_count, {});
@@ -284,6 +355,7 @@ class HostileLocalViewer : public testing::Test {
 
   FileDescriptor socket_;
   FileDescriptor wake_socket_;
+  std::shared_ptr<HostBlock> cells_;
   std::shared_ptr<HostBlock> acknowledgements_;
   std::unique_ptr<LocalSender> sender_;
   std::uint32_t given_back_ = 0;
@@ -325,6 +397,19 @@ TEST_F(HostileLocalViewer, IsWokenOnlyWhenItSleeps) {
   EXPECT_EQ(try_send(2), SendResult::accepted);
   EXPECT_TRUE(sender_->take_waker());
   EXPECT_FALSE(sender_->take_waker());
+}
+
+/// Where docs/wire.md has it.
+TEST_F(HostileLocalViewer, HearsInItsCellsThatFramesAreTakenBack) {
+  const auto word = [&] {
+    std::uint32_t value = 0;
+    std::memcpy(&value, cells_->bytes().data() + 4, sizeof value);
+    return value;
+  };
+  EXPECT_EQ(try_send(0), SendResult::accepted);
+  EXPECT_EQ(word(), 0U);
+  sender_->withdraw();
+  EXPECT_NE(word(), 0U);
 }
 
 TEST_F(HostileLocalViewer, ThatClosesItsWakeSocketEndsTheSession) {

@@ -57,6 +57,12 @@ TEST_F(SpareSlotsTest, TakeNoneOfTheOthersAndNeedNoRoom) {
   EXPECT_TRUE(stream_.claim_spare());
 }
 
+/// Viewers read what was sent, and their sessions may be over.
+TEST_F(SpareSlotsTest, AreNotGivenOutWhenTheSourceHasEnded) {
+  stream_.finish();
+  EXPECT_FALSE(stream_.claim_spare());
+}
+
 TEST_F(SpareSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
   auto spare = stream_.claim_spare();
   std::byte* const memory = spare->bytes().data();

@@ -84,15 +84,25 @@ void LocalReceiver::await_pool(std::int64_t deadline_ns) const {
   }
 }
 
-/// Takes as many slices as there are cells, at most: a sender may announce them as fast as they are taken here.
+/// Takes as many slices as there are cells, at most: a sender may announce them as fast as they are taken here. Looks
+/// for a withdrawal behind each cell, so that the frame was whole when it is handed out.
 std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   for (std::uint32_t slices = 0; slices < local_cell_count; ++slices) {
     auto frame = take_slice();
-    if (!frame || frame->is_last || takes_slices()) {
+    if (frame && is_withdrawn()) {
+      const bool is_lost = frame->is_last && !frame->header.is_aborted;
+      frames_withdrawn_.fetch_add(is_lost ? 1 : 0, std::memory_order_relaxed);
+    } else if (!frame || frame->is_last || takes_slices()) {
       return frame;
     }
   }
   return std::nullopt;
+}
+
+/// The fence keeps what the program has read of its frames in front of this.
+bool LocalReceiver::is_withdrawn() const noexcept {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return cells().withdrawn.load(std::memory_order_acquire) != 0;
 }
 
 /// The next cell's frame or slice.
@@ -148,7 +158,8 @@ bool LocalReceiver::arm() noexcept {
     sender_hung_up_.store(true, std::memory_order_relaxed);
   }
   acknowledgements().is_waiting.store(1, std::memory_order_seq_cst);
-  if (cells().published.load(std::memory_order_seq_cst) == taken_.load(std::memory_order_relaxed)) {
+  if (cells().published.load(std::memory_order_seq_cst) == taken_.load(std::memory_order_relaxed) ||
+      is_broken_.load(std::memory_order_relaxed)) {  // then poll() takes no more
     return true;
   }
   acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
@@ -172,12 +183,16 @@ LinkState LocalReceiver::state() const noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
     return LinkState::broken;
   }
-  return has_hung_up() ? LinkState::closed : socket_state(socket_.get());
+  return is_withdrawn() || has_hung_up() ? LinkState::closed : socket_state(socket_.get());
 }
 
 std::string LocalReceiver::fault() const {
   const std::scoped_lock lock(mutex_);
-  return fault_.empty() ? "the sender's process closed the link" : fault_;
+  if (!fault_.empty()) {
+    return fault_;
+  }
+  return is_withdrawn() ? "the sender has ended this session and uses the memory of its frames again; its log says why"
+                        : "the sender's process closed the link";
 }
 
 std::nullopt_t LocalReceiver::fail(std::string why) noexcept {

@@ -33,6 +33,10 @@ class LocalReceiver final : public ReceiverLink {
     return has_hung_up() ? -1 : wake_socket_.get();  // a closed socket would stay readable
   }
   void return_credit(const FrameHeader& header) noexcept override;
+  [[nodiscard]] bool is_withdrawn() const noexcept override;
+  [[nodiscard]] std::uint64_t frames_withdrawn() const noexcept override {
+    return frames_withdrawn_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
 
@@ -62,6 +66,7 @@ class LocalReceiver final : public ReceiverLink {
   // The receiving thread's; the subscriber's takes what a lost session has left, while the other one may be in arm().
   std::atomic<std::uint32_t> taken_ = 0;
   MappedPool current_;
+  std::atomic<std::uint64_t> frames_withdrawn_ = 0;  // as taken_
 
   std::mutex credit_mutex_;  // never held over a system call
   std::uint32_t given_back_ = 0;

@@ -153,6 +153,11 @@ void LocalSender::on_readable() noexcept {
   }
 }
 
+/// The stream's mutex, which is held here, orders it before all that is written into the slots afterwards.
+void LocalSender::withdraw() noexcept {
+  cells().withdrawn.store(1, std::memory_order_seq_cst);
+}
+
 LinkState LocalSender::state() const noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
     return LinkState::broken;

@@ -32,6 +32,7 @@ class LocalSender final : public SenderLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
   void on_readable() noexcept override;
+  void withdraw() noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }

@@ -25,6 +25,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std
 
 struct LocalCells {
   alignas(cache_line_bytes) std::atomic<std::uint32_t> published;      // cells written so far, modulo 2^32
+  std::atomic<std::uint32_t> withdrawn;                                // not 0: slots of these cells are used again
   alignas(cache_line_bytes) std::atomic<std::uint32_t> credit_wanted;  // wake the sender with the next credit
   alignas(cache_line_bytes) std::array<std::array<std::byte, local_cell_bytes>, local_cell_count> cells;
 };

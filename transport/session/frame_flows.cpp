@@ -141,6 +141,7 @@ std::shared_ptr<ViewerSession> FrameFlows::drop_surplus() noexcept {
 
 void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
   discarded_before_ += flow->session->link()->frames_discarded();
+  frames_lost_ += flow->session->link()->frames_withdrawn();
   flows_.erase(flow);
   flow_dropped_.notify_all();
 }
@@ -196,6 +197,14 @@ std::uint64_t FrameFlows::frames_discarded() const noexcept {
   return discarded;
 }
 
+std::uint64_t FrameFlows::frames_lost() const noexcept {
+  std::uint64_t lost = frames_lost_;
+  for (const Flow& flow : flows_) {
+    lost += flow.session->link()->frames_withdrawn();
+  }
+  return lost;
+}
+
 /// The sender's bye contains the number of frames sent. The session is over once the program has taken them all, or
 /// once the link has ended and has no more frames.
 std::optional<FrameFlows::Outcome> FrameFlows::outcome() const {
@@ -206,7 +215,9 @@ std::optional<FrameFlows::Outcome> FrameFlows::outcome() const {
   if (has_all_frames(flow)) {
     return Outcome{};
   }
-  const std::uint64_t lost = std::min(flow.session->frames_sent() - flow.frames_received, max_skipped_at_once);
+  const std::uint64_t missing = flow.session->frames_sent() - flow.frames_received;
+  const std::uint64_t counted = std::min(flow.session->link()->frames_withdrawn(), missing);  // by frames_lost()
+  const std::uint64_t lost = std::min(missing - counted, max_skipped_at_once);
   if (flow.session->is_rejected()) {
     return Outcome{.frames_lost = lost, .fault = flow.session->rejection_reason()};
   }

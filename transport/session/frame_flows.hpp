@@ -45,7 +45,7 @@ class FrameFlows {
 
   /// The result of a session that ended with a bye; `fault` is empty on success.
   struct Outcome {
-    std::uint64_t frames_lost = 0;  // sent but not received
+    std::uint64_t frames_lost = 0;  // sent but not received, and not counted by FrameFlows::frames_lost()
     std::string fault{};
   };
   /// The result of the current session, when no more of its frames will come.
@@ -70,8 +70,9 @@ class FrameFlows {
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
   [[nodiscard]] std::uint64_t frames_skipped() const noexcept { return frames_skipped_.load(); }
-  /// Frames of dropped flows that the program did not take.
-  [[nodiscard]] std::uint64_t frames_lost() const noexcept { return frames_lost_.load(); }
+  /// Frames that the program did not take: of dropped flows, and those that a sender has withdrawn. Without those that
+  /// outcome() tells. Guarded like the flows.
+  [[nodiscard]] std::uint64_t frames_lost() const noexcept;
   /// Frames discarded by links that pull. Guarded like the flows.
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept;
 
@@ -102,7 +103,7 @@ class FrameFlows {
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
   std::atomic<std::uint64_t> frames_skipped_ = 0;
-  std::atomic<std::uint64_t> frames_lost_ = 0;
+  std::uint64_t frames_lost_ = 0;  // of removed flows
 };
 
 }  // namespace framewire

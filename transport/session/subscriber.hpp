@@ -145,7 +145,8 @@ class ReceivedFrame {
   /// False for a slice of a frame of which more slices will come (SubscriberOptions::takes_slices). It is not counted
   /// as a frame. Its payload() is the whole frame's; only the bytes that the headers of its slices name are there.
   [[nodiscard]] bool is_complete() const noexcept { return frame_.is_last; }
-  /// Valid until this object is destroyed. Empty for a frame that the processor may not touch: see block().
+  /// Valid until this object is destroyed, and whole until then or until is_withdrawn(). Empty for a frame that the
+  /// processor may not touch: see block().
   [[nodiscard]] std::span<const std::byte> payload() const noexcept { return frame_.payload; }
   [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
@@ -153,8 +154,11 @@ class ReceivedFrame {
   /// device has copied it to the same offset there. The frame is held as before.
   void use_copy(const std::shared_ptr<const HostBlock>& copy) noexcept;
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
-  /// False when the session was cut. Its sender may then write into a frame that lies in its memory. May be a system
-  /// call.
+  /// Whether the sender, which has ended the session, uses the memory of this frame again: then what was read of it may
+  /// be torn. Ask behind the last read. False if the sender died, or never writes there again. Costs a load.
+  [[nodiscard]] bool is_withdrawn() const noexcept { return link_ && link_->is_withdrawn(); }
+  /// False when the session was cut. Its sender may then write into a frame that lies in its memory, now or later. May
+  /// be a system call.
   [[nodiscard]] bool is_session_open() const noexcept { return link_ && link_->state() == LinkState::open; }
   /// The number of the session, from 1. Each session counts its own epochs.
   [[nodiscard]] std::uint64_t session_number() const noexcept { return session_number_; }

@@ -358,11 +358,18 @@ void ViewerSession::keep_comparing_clocks(std::int64_t now_ns) {
 }
 
 void ViewerSession::handle_messages() {
-  authenticated_.channel->flush();
-  authenticated_.channel->receive_arrived([this](const nlohmann::json& message) {
-    handle(message);
-    return true;
-  });
+  try {
+    authenticated_.channel->flush();
+    authenticated_.channel->receive_arrived([this](const nlohmann::json& message) {
+      handle(message);
+      return true;
+    });
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::lost_peer && link_->is_withdrawn()) {
+      throw Error::lost_peer(link_->fault());  // says more than that the channel was closed
+    }
+    throw;
+  }
 }
 
 void ViewerSession::handle_early_messages() {
