@@ -73,27 +73,20 @@ std::optional<ReceivedFrame> FrameFlows::next() {
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
     if (auto frame = poll(flow)) {
-      std::optional<ReceivedFrame> received(std::in_place, std::move(*frame), flow.session->link(), flow.number);
-      const FrameHeader& header = received->header();
-      const std::uint64_t sequence = header.sequence;
-      if (!flow.last_sequence || may_follow(*flow.last_sequence, sequence)) {
-        if (header.is_aborted) {
-          flow.last_sequence = sequence;
-        }
-        // Behind the sender's last frame come only slices of one that it has given up.
-        if (header.is_aborted || (!received->is_complete() && has_all_frames(flow))) {
-          if (++given_up < max_given_up_at_once) {
-            continue;  // returns the credit
-          }
-          return std::nullopt;  // arm() tells if there is more
-        }
-        if (received->is_complete()) {
-          count(flow, header);
+      ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
+      if (!follows(flow, received.header())) {
+        continue;  // nothing more comes of a session that is rejected
+      }
+      if (!is_given_up(flow, received)) {
+        if (received.is_complete()) {
+          count(flow, received.header());
         }
         return received;
       }
-      flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
-                           " after frame " + std::to_string(*flow.last_sequence));
+      if (++given_up == max_given_up_at_once) {
+        return std::nullopt;  // arm() tells if there is more
+      }
+      continue;  // returns the credit
     }
     const bool is_spent = must_drop_lost_flow_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
@@ -102,6 +95,26 @@ std::optional<ReceivedFrame> FrameFlows::next() {
     drop(flows_.begin());
   }
   return std::nullopt;
+}
+
+/// Whether a frame of this number may come now. If not, the session is rejected.
+bool FrameFlows::follows(const Flow& flow, const FrameHeader& header) {
+  if (!flow.last_sequence || may_follow(*flow.last_sequence, header.sequence)) {
+    return true;
+  }
+  flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(header.sequence) +
+                       " after frame " + std::to_string(*flow.last_sequence));
+  return false;
+}
+
+/// Whether the sender has given up this frame, so that nobody gets it.
+bool FrameFlows::is_given_up(Flow& flow, const ReceivedFrame& received) noexcept {
+  if (received.header().is_aborted) {
+    flow.last_sequence = received.header().sequence;
+    return true;
+  }
+  // Behind the sender's last frame come only slices of one that it has given up.
+  return !received.is_complete() && has_all_frames(flow);
 }
 
 /// The link's next frame. state() may be a system call, so it is called only where end() needs the answer: after a bye

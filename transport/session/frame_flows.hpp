@@ -87,6 +87,8 @@ class FrameFlows {
   };
 
   static std::optional<IncomingFrame> poll(Flow& flow) noexcept;
+  static bool follows(const Flow& flow, const FrameHeader& header);
+  static bool is_given_up(Flow& flow, const ReceivedFrame& received) noexcept;
   void count(Flow& flow, const FrameHeader& header) noexcept;
   void drop(const std::deque<Flow>::const_iterator& flow) noexcept;
   void maintain_newest(std::mutex& mutex) const;
