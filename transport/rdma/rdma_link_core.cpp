@@ -29,7 +29,10 @@ RdmaLinkCore::RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::stri
 }
 
 std::string RdmaLinkCore::fault() const {
-  const std::string trouble = state() == LinkState::lost ? connection_->port_trouble() : "";
+  // A device whose port has just gone down fails a send by itself, or finds that the peer does not answer.
+  const LinkState link_state = state();
+  const bool has_failed = link_state == LinkState::lost || link_state == LinkState::broken;
+  const std::string trouble = has_failed ? connection_->port_trouble() : "";
   const std::scoped_lock lock(mutex_);
   return fault_ + trouble;
 }
