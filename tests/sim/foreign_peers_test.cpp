@@ -123,8 +123,8 @@ class ForeignSender {
   /// As if other viewers got frames in the same slots.
   void withdraw() {
     link_->withdraw();
-    for (std::uint16_t slot = 0; slot < pool_->slot_count(); ++slot) {
-      write_test_lines(pool_->slot(slot), 1000);
+    for (std::uint32_t slot = 0; slot < pool_->slot_count(); ++slot) {
+      write_test_lines(pool_->slot(static_cast<std::uint16_t>(slot)), 1000);
       hesitate(1000);
     }
   }
