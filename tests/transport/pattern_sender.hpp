@@ -28,8 +28,6 @@ class PatternSender {
  protected:
   PatternSender() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
   ~PatternSender() { stop_sender(); }
-  PatternSender(const PatternSender&) = delete;
-  PatternSender& operator=(const PatternSender&) = delete;
 
   /// `produce` runs on a thread of its own, until claim() gives nothing more. Port 0: any.
   void run_sender(const StreamOptions& options, EndpointOptions endpoint, std::uint16_t port,
