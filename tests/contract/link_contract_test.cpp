@@ -296,8 +296,8 @@ TEST_P(LinkContract, WhatTheSenderTakesBackIsNotHandedOut) {
   const bool is_in_pool = pair_.receiver->kind() == LinkKind::local;
   pair_.sender->withdraw();
   pair_.sender.reset();
-  for (std::uint16_t slot = 0; slot < pool_->slot_count(); ++slot) {
-    write_test_lines(slot_bytes_of(slot), 99);
+  for (std::uint32_t slot = 0; slot < pool_->slot_count(); ++slot) {
+    write_test_lines(slot_bytes_of(static_cast<std::uint16_t>(slot)), 99);
   }
   std::uint64_t received = 1;
   EXPECT_TRUE(eventually([&] {
