@@ -126,14 +126,32 @@ class Desktop(OnADisplay):
         viewer.interrupt()
         self.end(sender, viewer)
 
+    def drag_until_grown(self, pointer: list[int]):
+        """Drags as a user does, who looks at the window meanwhile: weston begins to resize some time after the button
+        went down, and how far the pointer went before is lost."""
+        def drag(*by: int):
+            pointer[:] = [place + pixels for place, pixels in zip(pointer, by)]
+            self.user("mousemove", *pointer)
+
+        def has_begun() -> bool:
+            drag(1, 1)
+            return self.size() != SIZE
+
+        def has_grown() -> bool:
+            size = self.size()
+            if size != GROWN:
+                drag(GROWN[0] - size[0], GROWN[1] - size[1])
+            return size == GROWN
+
+        harness.wait_until(has_begun, "weston to begin", poll_interval_s=0.2)
+        harness.wait_until(has_grown, "the new size", poll_interval_s=1)
+
     def test_dragging_its_corner_resizes_it(self):
         sender, viewer = self.start_window()
         corner = [self.at[i] + SIZE[i] + EDGE for i in (0, 1)]
         self.user("mousemove", *corner)
         self.user("mousedown", 1)
-        self.user("mousemove", corner[0] + 40, corner[1] + 40)
-        self.user("mousemove", corner[0] + GROWN[0] - SIZE[0], corner[1] + GROWN[1] - SIZE[1])
-        harness.wait_until(lambda: self.size() == GROWN, "the new size")
+        self.drag_until_grown(corner)
         self.user("mouseup", 1)
         harness.wait_until(self.sees_bars, "the bars in the larger window")
         viewer.interrupt()
