@@ -52,7 +52,7 @@ function(add_shared_core)
   target_link_options(framewire_shared PRIVATE -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/library.map)
   set_property(TARGET framewire_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/library.map)
-  if(FRAMEWIRE_SANITIZE STREQUAL "" AND NOT FRAMEWIRE_FUZZ)  # whose functions only the programs have
+  if(FRAMEWIRE_SANITIZE STREQUAL "" AND NOT FRAMEWIRE_FUZZER)  # whose functions only the programs have
     target_link_options(framewire_shared PRIVATE -Wl,-z,defs)
   endif()
   install(TARGETS framewire_shared LIBRARY DESTINATION ${core_folder} COMPONENT bytes NAMELINK_SKIP)

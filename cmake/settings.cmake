@@ -55,15 +55,15 @@ endif()
 # What a fuzzer sees of the code that it tests: our libraries and the programs of tests/fuzz. Counting branches costs
 # other tests nothing that can be measured. To see operands of comparisons, too, finds more in long runs, and makes the
 # code two to three times slower.
-if(FRAMEWIRE_FUZZ STREQUAL "branches")
+if(FRAMEWIRE_FUZZER STREQUAL "branches")
   set(seen_by_fuzzer -fsanitize-coverage=inline-8bit-counters,pc-table)
-elseif(FRAMEWIRE_FUZZ STREQUAL "comparisons")
+elseif(FRAMEWIRE_FUZZER STREQUAL "comparisons")
   set(seen_by_fuzzer -fsanitize=fuzzer-no-link)
-elseif(NOT FRAMEWIRE_FUZZ STREQUAL "")
-  message(FATAL_ERROR "FRAMEWIRE_FUZZ is '${FRAMEWIRE_FUZZ}'; it takes branches, comparisons or nothing")
+elseif(NOT FRAMEWIRE_FUZZER STREQUAL "")
+  message(FATAL_ERROR "FRAMEWIRE_FUZZER is '${FRAMEWIRE_FUZZER}'; it takes branches, comparisons or nothing")
 endif()
 if(seen_by_fuzzer AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  message(FATAL_ERROR "FRAMEWIRE_FUZZ needs clang, whose libFuzzer it uses; the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  message(FATAL_ERROR "FRAMEWIRE_FUZZER needs clang, whose libFuzzer it uses; the compiler is ${CMAKE_CXX_COMPILER_ID}")
 endif()
 
 # framewire_library(NAME [CORE] SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders
