@@ -69,7 +69,8 @@ void drop_if(FrameSelector<ReceivedFrame>& selector, IsDropped&& is_dropped, Sup
 }  // namespace
 
 void check_unseen(const ReceivedFrame& frame, Statistics& statistics) noexcept {
-  if (const auto is_torn = has_wrong_test_pattern(frame.header(), frame.payload())) {
+  const auto is_torn = has_wrong_test_pattern(frame.header(), frame.payload());
+  if (is_torn && !frame.is_withdrawn()) {
     statistics.frame_checked(*is_torn);
   }
 }

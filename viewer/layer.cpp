@@ -61,6 +61,7 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
   arriving_.reset();
   check_.begin(frame.header(), frame.payload());
   const bool is_uploaded = texture_.upload(view_of(frame, chroma_location));
+  const bool is_withdrawn = frame.is_withdrawn();
   if (is_uploaded) {
     format_ = colour_format(frame.header().layout.format);
     user_tag_ = frame.header().user_tag;
@@ -69,7 +70,10 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
     ++version_;
   }
   held_.emplace(std::move(frame));
-  has_picture_ = has_picture_ || is_uploaded;
+  has_picture_ = (has_picture_ || is_uploaded) && !is_withdrawn;
+  if (is_withdrawn) {
+    return Upload::withdrawn;
+  }
   if (is_uploaded) {
     return Upload::done;
   }
@@ -126,7 +130,8 @@ void Layer::release() noexcept {
   if (!held_) {
     return;
   }
-  if (const auto is_torn = check_.end(held_->header(), held_->payload())) {
+  const auto is_torn = check_.end(held_->header(), held_->payload());
+  if (is_torn && !held_->is_withdrawn()) {
     statistics_.frame_checked(*is_torn);
   }
   held_.reset();

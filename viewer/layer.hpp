@@ -31,11 +31,13 @@ class Layer {
 
   enum class Upload {
     done,
+    withdrawn,      // the sender has ended the session, and may have written into the frame meanwhile
     not_a_picture,  // or too large for the GPU's textures
     gpu_hangs,      // it has not finished with earlier frames
     gpu_is_lost,    // the OpenGL context is lost
   };
-  /// Makes `frame` the layer's picture. On any result but `done` the frame is released and the picture does not change.
+  /// Makes `frame` the layer's picture. On any result but `done` the frame is released. The picture does not change
+  /// then, but after `withdrawn` there is none.
   Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
 
   /// Makes what was drawn into these textures the layer's picture, in place of a frame: opaque pictures of `format`. It

@@ -132,7 +132,7 @@ bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat
     return false;
   }
   std::ranges::copy(frame.payload(), waiting.memory.begin());
-  return true;
+  return !frame.is_withdrawn();
 }
 
 bool Recorder::claim_room(std::uint64_t size_bytes, WhenFull when_full) {

@@ -120,6 +120,7 @@ class Recorder {
   void write(const WaitingFrame& frame);
   void leave_out_waiting();
   void leave_out_claimed();
+  /// Returns whether the copy is whole.
   bool copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting);
   [[nodiscard]] bool must_stop() const noexcept;
 

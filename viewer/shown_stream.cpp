@@ -166,6 +166,10 @@ bool ShownStream::upload() {
     times_.uploaded_ns = clock_.now_ns();
     return true;
   }
+  if (result == Layer::Upload::withdrawn) {
+    settle();
+    return true;
+  }
   const std::optional<std::string> loss = find_gl_loss();  // the cause of any other failure
   if (loss || result == Layer::Upload::gpu_is_lost) {
     throw Error::failed(explain_gpu_loss(loss.value_or(std::string(lost_context))));

@@ -137,6 +137,28 @@ TEST_F(LayerTest, RefusesBytesAndKeepsItsPicture) {
   EXPECT_EQ(bytes.returned(), Returned{2});
 }
 
+TEST_F(LayerTest, ShowsNoFrameThatItsSenderMayHaveOverwritten) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 50)), Layer::Upload::done);
+  FrameMaker ended;
+  ended.withdraw();
+  ASSERT_EQ(layer_.upload(ended.make(2, 200)), Layer::Upload::withdrawn);
+  EXPECT_FALSE(layer_.has_picture());
+  present();
+  EXPECT_NE(red_at(32, 18), 200);
+  ASSERT_EQ(layer_.upload(frames_.make(3, 90)), Layer::Upload::done);
+  EXPECT_EQ(ended.returned(), Returned{2});
+  present();
+  EXPECT_NEAR(red_at(32, 18), 90, 1);
+}
+
+TEST_F(LayerTest, DoesNotCallAFrameTornThatWasWithdrawnLater) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 50)), Layer::Upload::done);
+  std::ranges::fill(frames_.bytes(), std::byte{200});
+  frames_.withdraw();
+  layer_.forget_memory();
+  EXPECT_EQ(statistics_.counts().frames_torn, 0U);
+}
+
 TEST_F(LayerTest, NoticesAPictureThatChangesWhileItIsHeld) {
   ASSERT_EQ(layer_.upload(frames_.make(1)), Layer::Upload::done);
   layer_.forget_memory();

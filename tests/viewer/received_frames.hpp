@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,10 @@ class CreditCounter final : public ReceiverLink {
   }
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
   [[nodiscard]] std::string fault() const override { return ""; }
+  [[nodiscard]] bool is_withdrawn() const noexcept override { return are_withdrawn.load(); }
 
   std::vector<std::uint64_t> returned;
+  std::atomic<bool> are_withdrawn = false;
 
  private:
   std::mutex mutex_;
@@ -95,6 +98,9 @@ class FrameMaker {
     frame.block = block_;
     return {std::move(frame), link_, 1};
   }
+
+  /// Ends the session of all frames; its sender may use their memory again.
+  void withdraw() noexcept { link_->are_withdrawn = true; }
 
   [[nodiscard]] std::span<std::byte> bytes() const { return block_->bytes().first(layout_.size_bytes); }
   [[nodiscard]] const FrameLayout& layout() const { return layout_; }

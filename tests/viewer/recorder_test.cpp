@@ -78,6 +78,17 @@ TEST_F(RecorderTest, WritesTheFramesInTheirOrderAndAsTheyWere) {
   }
 }
 
+TEST_F(RecorderTest, LeavesOutFramesThatTheirSenderMayHaveOverwritten) {
+  const auto recorder = record_to(file_);
+  recorder->record(frames_.make(1), std::nullopt, wait);
+  frames_.withdraw();
+  recorder->record(frames_.make(2), std::nullopt, wait);
+  recorder->finish();
+  EXPECT_EQ(std::filesystem::file_size(file_), frames_.layout().size_bytes);
+  EXPECT_EQ(statistics_.counts().frames_recorded, 1U);
+  EXPECT_EQ(statistics_.counts().frames_unrecorded, 1U);
+}
+
 /// Skipped frames do not make a recording shorter than its stream.
 TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   const std::string film = folder_.file("film.y4m");
