@@ -19,6 +19,11 @@ find_program(GLAD_PROGRAM glad REQUIRED)
 if(FRAMEWIRE_TESTS)
   find_package(GTest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  # What is found may be a script of pyenv or the like that looks for the interpreter at each start, which takes an
+  # emulated machine six seconds.
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable, end='')"
+                  OUTPUT_VARIABLE Python3_EXECUTABLE COMMAND_ERROR_IS_FATAL ANY)
+  set_target_properties(Python3::Interpreter PROPERTIES IMPORTED_LOCATION ${Python3_EXECUTABLE})
 endif()
 
 # fmt for the libraries: from its headers, so that they do not need libfmt, and without its assertions, which print.

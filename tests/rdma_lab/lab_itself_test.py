@@ -37,7 +37,7 @@ class LabItself(unittest.TestCase):
     def test_what_runs_natively_finds_its_device(self):
         """Like a user's machine with an RDMA card, where no lab variable is set."""
         ran = lab("sh", "-c", f"unset $(env | sed -n 's/^\\(FRAMEWIRE_LAB_[A-Z0-9]*\\)=.*/\\1/p'); "
-                              f"python3 {NATIVELY} sh -c 'echo at $FRAMEWIRE_LAB_ADDRESS'")
+                              f"{sys.executable} {NATIVELY} sh -c 'echo at $FRAMEWIRE_LAB_ADDRESS'")
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertRegex(ran.stdout, r"on the RDMA device at (10\.77\.0\.1)\s+at \1")
 
