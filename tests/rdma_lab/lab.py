@@ -89,8 +89,13 @@ def nobody() -> tuple:
             raise AssertionError(f"another user may not run what is built here: {harness.BIN} is not open to all")
         raise unittest.SkipTest("it needs another user, who may not run what is built here")
     if IS_LAB:
-        # The cache belongs to one user.
-        prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")
+        # The cache belongs to one user. The other one begins with what this one has compiled so far.
+        ours = pathlib.Path(os.environ["MESA_SHADER_CACHE_DIR"])
+        theirs = ours.with_name(f"{ours.name}-nobody")
+        if ours.exists() and not theirs.exists():
+            subprocess.run(["cp", "-r", ours, theirs], check=False)  # a running program may take its own files away
+            subprocess.run(["chown", "-R", "65534", theirs], check=True)
+        prefix += ("env", f"MESA_SHADER_CACHE_DIR={theirs}")
     return prefix
 
 
