@@ -177,7 +177,8 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& que
   const std::uint32_t needed = queue.begun             ? queue.begun->frame.pool_slot.epoch
                                : queue.waiting.empty() ? epochs_.back().pool->epoch()
                                                        : queue.waiting.front().pool_slot.epoch;
-  if (needed == queue.announced_epoch) {
+  // One at a time: a viewer that reads nothing must not pile up pools, whose memory its socket would keep.
+  if (needed == queue.announced_epoch || queue.announced_epoch != queue.ready_epoch) {
     return std::nullopt;
   }
   queue.announced_epoch = needed;

@@ -359,6 +359,7 @@ class Stream {
   void on_device_work_finished(EventList& sessions) noexcept;
   void drop_front(SubscriberQueue& queue, FenceState readiness) noexcept;
   void drop_superseded(SubscriberQueue& queue) noexcept;
+  [[nodiscard]] static std::size_t newest_of_awaited_epoch(const SubscriberQueue& queue, std::size_t newest) noexcept;
   static bool is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept;
   void show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;

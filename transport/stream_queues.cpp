@@ -58,15 +58,38 @@ void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   queue.counts.frames_unfilled += is_unfilled ? 1U : 0U;
 }
 
-/// The newest frame that is ready replaces all before it. Those behind it are not ready.
+/// The newest frame that is ready replaces all before it. Those behind it are not ready. One is kept in front of it if
+/// the viewer is getting ready for an earlier format: the newest of that format. Otherwise a source that changes its
+/// format faster than viewers can follow would never show them anything.
 void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
   std::size_t newest = queue.waiting.size();
   while (newest > 1 && queue.waiting.at(newest - 1).readiness() != FenceState::done) {
     --newest;
   }
-  for (; newest > 1; --newest) {
+  const std::size_t awaited = newest > 1 ? newest_of_awaited_epoch(queue, newest - 1) : 0;
+  for (std::size_t i = 0; i + 1 < awaited; ++i, --newest) {
     drop_front(queue, queue.waiting.front().readiness());
   }
+  for (; newest > (awaited != 0 ? 2U : 1U); --newest) {
+    if (awaited != 0) {
+      std::swap(queue.waiting.at(0), queue.waiting.at(1));
+    }
+    drop_front(queue, queue.waiting.front().readiness());
+  }
+}
+
+/// How many frames there are up to the newest ready one of the epoch that the viewer is getting ready for, before
+/// `newest`; 0 if there is none, or if `newest` is of that epoch.
+std::size_t Stream::newest_of_awaited_epoch(const SubscriberQueue& queue, std::size_t newest) noexcept {
+  const auto is_awaited = [&](std::size_t i) { return queue.waiting.at(i).pool_slot.epoch == queue.announced_epoch; };
+  if (queue.announced_epoch == queue.ready_epoch || is_awaited(newest)) {
+    return 0;
+  }
+  std::size_t count = newest;
+  while (count > 0 && !(is_awaited(count - 1) && queue.waiting.at(count - 1).readiness() == FenceState::done)) {
+    --count;
+  }
+  return count;
 }
 
 /// A frame with this readiness is not waited for any more. A source that fills a frame in slices may take its time.
@@ -122,7 +145,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue, std::int64_t n
       return nullptr;
     }
     if (frame.pool_slot.epoch != queue.ready_epoch) {
-      if (frame.pool_slot.epoch != queue.announced_epoch) {
+      if (frame.pool_slot.epoch != queue.announced_epoch && queue.announced_epoch == queue.ready_epoch) {
         queue.session_is_due = true;
       }
       return nullptr;

@@ -1,7 +1,9 @@
 // Which peers of links and which sessions are to be woken, once the mutex is released.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -24,9 +26,12 @@ class WakeList {
   WakeList(const WakeList&) = delete;
   WakeList& operator=(const WakeList&) = delete;
 
-  /// At most once for each link between two calls of wake().
+  /// Links of at most max_links viewers between two calls of wake(). A link may come again with the frames that it was
+  /// given meanwhile.
   void add(SenderLink& link) noexcept {
-    if (auto waker = link.take_waker()) {
+    auto waker = link.take_waker();
+    if (waker && std::find(places_.begin(), places_.begin() + count_, waker) == places_.begin() + count_) {
+      assert(count_ < max_links);
       std::construct_at(&places_[count_++], std::move(waker));
     }
   }

@@ -13,6 +13,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/transport/holding_link.hpp"
 #include "transport/stream.hpp"
+#include "transport/wake_list.hpp"
 
 namespace framewire::test {
 namespace {
@@ -138,6 +139,19 @@ TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
   link_.credits = 1;
   stream_.make_progress(queue_);
   EXPECT_EQ(waker_->wakes, 3) << "the session that serves";
+}
+
+TEST_F(Waking, AViewerThatIsGivenManyFramesIsWokenOnce) {
+  WakingLink link(waker_);
+  {
+    WakeList wakes;
+    for (std::size_t i = 0; i < 2 * WakeList::max_links; ++i) {
+      link.credits = 1;
+      ASSERT_EQ(link.try_send({}), SendResult::accepted);
+      wakes.add(link);
+    }
+  }
+  EXPECT_EQ(waker_->wakes, 1);
 }
 
 TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
