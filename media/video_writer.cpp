@@ -24,6 +24,43 @@ bool is_packed(const FrameLayout& layout) {
   return layout.planes == packed_layout(layout.format, layout.width, layout.height).planes;
 }
 
+/// With the matrix and range that readers assume where nothing is said.
+Colour assumed_colour(Colour colour, const FrameLayout& layout) {
+  if (colour.matrix == ColourMatrix::unspecified) {
+    colour.matrix = likely_matrix(layout.height);
+  }
+  if (colour.range == ColourRange::unspecified) {
+    colour.range = is_gray(layout.format) ? ColourRange::full : ColourRange::limited;
+  }
+  return colour;
+}
+
+/// Whether the same samples are the same colours. Other primaries and transfer functions cannot be converted.
+bool have_same_colours(const Colour& one, const Colour& other, const FrameLayout& layout) {
+  if (!info(layout.format).is_yuv && !is_gray(layout.format)) {
+    return true;
+  }
+  const Colour a = assumed_colour(one, layout);
+  const Colour b = assumed_colour(other, layout);
+  const LumaWeights a_weights = luma_weights(a.matrix, layout.height);
+  const LumaWeights b_weights = luma_weights(b.matrix, layout.height);
+  return a.range == b.range &&
+         (is_gray(layout.format) || (a_weights.kr == b_weights.kr && a_weights.kb == b_weights.kb));
+}
+
+/// Copies all planes without the padding of their rows, also those that libav's formats do not have.
+void copy_rows(const FrameLayout& from_layout, std::span<const std::byte> from, const FrameLayout& to_layout,
+               std::span<std::byte> to) {
+  for (std::uint32_t i = 0; i < to_layout.plane_count; ++i) {
+    const PlaneLayout& source = from_layout.planes.at(i);
+    const PlaneLayout& target = to_layout.planes.at(i);
+    for (std::uint64_t row = 0; row < target.rows; ++row) {
+      std::ranges::copy(from.subspan(source.offset_bytes + row * source.pitch_bytes, target.row_bytes),
+                        to.subspan(target.offset_bytes + row * target.pitch_bytes, target.row_bytes).begin());
+    }
+  }
+}
+
 }  // namespace
 
 class VideoWriter::Implementation {
@@ -51,6 +88,8 @@ class VideoWriter::Implementation {
     }
   }
   void begin(const StreamFormat& format);
+  void say_change(const StreamFormat& format, const FrameLayout& layout);
+  [[nodiscard]] bool is_as_the_first(const StreamFormat& format, const FrameLayout& layout) const;
   std::span<const std::byte> bytes_to_write(const StreamFormat& format, const FrameLayout& layout,
                                             std::span<const std::byte> payload);
   WriteResult fail(WriteResult result, const std::string& reason);
@@ -92,30 +131,57 @@ void VideoWriter::Implementation::begin(const StreamFormat& format) {
   has_begun_ = true;
 }
 
+bool VideoWriter::Implementation::is_as_the_first(const StreamFormat& format, const FrameLayout& layout) const {
+  const FrameLayout& first = output_.layout;
+  return layout.format == first.format && layout.width == first.width && layout.height == first.height &&
+         have_same_colours(format.colour, output_.colour, first);
+}
+
 std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const StreamFormat& format,
                                                                        const FrameLayout& layout,
                                                                        std::span<const std::byte> payload) {
-  const bool is_same_picture = layout.format == output_.layout.format && layout.width == output_.layout.width &&
-                               layout.height == output_.layout.height;
-  if (is_same_picture && is_packed(layout)) {
-    return payload.first(output_.layout.size_bytes);
+  if (is_as_the_first(format, layout)) {
+    if (is_packed(layout)) {
+      return payload.first(output_.layout.size_bytes);
+    }
+    packed_.resize(output_.layout.size_bytes);
+    copy_rows(layout, payload, output_.layout, packed_);
+    return packed_;
+  }
+  if (has_depth(output_.layout.format)) {
+    return {};  // libav has no such format
   }
   av_frame_unref(wrapper_.get());
   describe_memory(layout, payload.data(), *wrapper_);
-  const AVFrame* picture = wrapper_.get();
-  if (!is_same_picture) {
-    // A reference that frees nothing. Without it libswscale would copy the picture first.
-    wrapper_->buf[0] =
-        av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
-    picture = converter_.convert(*wrapper_, format.colour,
-                                 {output_.layout.format, output_.layout.width, output_.layout.height, output_.colour});
-  }
+  // A reference that frees nothing. Without it libswscale would copy the picture first.
+  wrapper_->buf[0] =
+      av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
+  const AVFrame* picture = converter_.convert(*wrapper_, assumed_colour(format.colour, layout),
+                                              {output_.layout.format, output_.layout.width, output_.layout.height,
+                                               assumed_colour(output_.colour, output_.layout)});
   if (picture == nullptr) {
     return {};
   }
   packed_.resize(output_.layout.size_bytes);
   copy_packed(*picture, output_.layout, packed_.data());
   return packed_;
+}
+
+/// Says once that frames of another size or colour follow.
+void VideoWriter::Implementation::say_change(const StreamFormat& format, const FrameLayout& layout) {
+  const FrameLayout& first = output_.layout;
+  const bool is_other_size = layout.width != first.width || layout.height != first.height;
+  const bool is_other_colour =
+      layout.format == first.format && !have_same_colours(format.colour, output_.colour, first);
+  if (said_change_ || (!is_other_size && !is_other_colour)) {
+    return;
+  }
+  const auto description = [&](const StreamFormat& of) {
+    return framewire::describe(of) + (is_other_colour ? " (" + describe_colour(of) + ")" : "");
+  };
+  said_change_ = true;
+  say("--output: the stream changed to " + description(format) + "; its frames are converted to " +
+      description(output_) + ", with which the file began");
 }
 
 WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const FrameLayout& layout,
@@ -131,10 +197,8 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
   }
   if (!has_begun_) {
     begin(format);
-  } else if (!said_change_ && (layout.width != output_.layout.width || layout.height != output_.layout.height)) {
-    said_change_ = true;
-    say("--output: the stream changed to " + framewire::describe(format) + "; its frames are scaled to " +
-        framewire::describe(output_) + ", with which the file began");
+  } else {
+    say_change(format, layout);
   }
   const std::span<const std::byte> frame = bytes_to_write(format, layout, payload);
   if (frame.empty()) {

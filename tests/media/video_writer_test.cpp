@@ -52,6 +52,31 @@ class VideoWriterTest : public ::testing::Test {
             .field_order = FieldOrder::progressive};
   }
 
+  /// The same planes, with rows of `pitch_bytes`.
+  static FrameLayout padded_layout(FrameLayout layout, std::uint32_t pitch_bytes) {
+    layout.size_bytes = 0;
+    for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+      layout.planes.at(i).pitch_bytes = pitch_bytes;
+      layout.planes.at(i).offset_bytes = layout.size_bytes;
+      layout.size_bytes += std::uint64_t{pitch_bytes} * layout.planes.at(i).rows;
+    }
+    return layout;
+  }
+
+  static std::vector<std::byte> padded_frame(const FrameLayout& layout, std::span<const std::byte> frame,
+                                             const FrameLayout& padded) {
+    std::vector<std::byte> payload(padded.size_bytes, std::byte{0xee});
+    for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+      const PlaneLayout& from = layout.planes.at(i);
+      const PlaneLayout& to = padded.planes.at(i);
+      for (std::uint64_t row = 0; row < from.rows; ++row) {
+        std::ranges::copy(frame.subspan(from.offset_bytes + row * from.pitch_bytes, from.row_bytes),
+                          std::span(payload).subspan(to.offset_bytes + row * to.pitch_bytes).begin());
+      }
+    }
+    return payload;
+  }
+
   static WriteResult write_all(VideoWriter& writer, const StreamFormat& format, std::span<const std::byte> frames) {
     WriteResult result = WriteResult::written;
     for (; result == WriteResult::written && !frames.empty(); frames = frames.subspan(format.layout.size_bytes)) {
@@ -118,26 +143,9 @@ INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, ::testing::ValuesIn([] {
 TEST_F(VideoWriterTest, PaddedRowsAreWrittenWithoutTheirPadding) {
   const StreamFormat format = format_of(PixelFormat::yuv420p, 50, 38);
   const auto frames = frames_of(PixelFormat::yuv420p, 50, 38, 1);
-  FrameLayout padded = format.layout;
-  std::uint64_t end = 0;
-  for (std::uint32_t i = 0; i < padded.plane_count; ++i) {
-    padded.planes.at(i).pitch_bytes = 64;
-    padded.planes.at(i).offset_bytes = end;
-    end += std::uint64_t{64} * padded.planes.at(i).rows;
-  }
-  padded.size_bytes = end;
-  std::vector<std::byte> payload(end, std::byte{0xee});
-  for (std::uint32_t i = 0; i < padded.plane_count; ++i) {
-    for (std::uint32_t row = 0; row < padded.planes.at(i).rows; ++row) {
-      const PlaneLayout& from = format.layout.planes.at(i);
-      std::copy_n(
-          frames.begin() + static_cast<std::ptrdiff_t>(from.offset_bytes + std::uint64_t{row} * from.pitch_bytes),
-          from.row_bytes,
-          payload.begin() + static_cast<std::ptrdiff_t>(padded.planes.at(i).offset_bytes + std::uint64_t{row} * 64));
-    }
-  }
+  const FrameLayout padded = padded_layout(format.layout, 64);
   VideoWriter writer(folder_.file("out.raw"), log_);
-  EXPECT_EQ(writer.write(format, padded, payload), WriteResult::written);
+  EXPECT_EQ(writer.write(format, padded, padded_frame(format.layout, frames, padded)), WriteResult::written);
   EXPECT_EQ(read_file(folder_.file("out.raw")), frames);
 }
 
@@ -148,6 +156,59 @@ TEST_F(VideoWriterTest, ALaterFormatIsBroughtToTheFirst) {
   EXPECT_EQ(write_all(writer, small, frames_of(PixelFormat::yuv420p, 50, 38, 2)), WriteResult::written);
   EXPECT_EQ(write_all(writer, large, frames_of(PixelFormat::rgba, 80, 60, 2)), WriteResult::written);
   EXPECT_EQ(decoded_by_ffmpeg(folder_, folder_.file("out.y4m"), "yuv420p").size(), 4 * small.layout.size_bytes);
+}
+
+TEST_F(VideoWriterTest, LaterFramesOfAnotherRangeHaveTheColoursOfTheFirst) {
+  constexpr std::byte full_white{255};
+  constexpr std::byte limited_white{235};
+  constexpr std::byte no_colour{128};
+  const auto white_frame = [&](const StreamFormat& format, std::byte white) {
+    const std::size_t luma_bytes = std::size_t{format.layout.width} * format.layout.height;
+    std::vector<std::byte> frame(format.layout.size_bytes, no_colour);
+    std::fill_n(frame.begin(), luma_bytes, white);
+    return frame;
+  };
+  const StreamFormat limited = format_of(PixelFormat::yuv420p, 64, 48);
+  StreamFormat full = limited;
+  full.colour.range = ColourRange::full;
+  VideoWriter writer(folder_.file("out.raw"), log_);
+  const auto first = white_frame(limited, limited_white);
+  ASSERT_EQ(write_all(writer, limited, first), WriteResult::written);
+  ASSERT_EQ(write_all(writer, full, white_frame(full, full_white)), WriteResult::written);
+  const auto written = read_file(folder_.file("out.raw"));
+  ASSERT_EQ(written.size(), 2 * first.size());
+  EXPECT_TRUE(std::ranges::equal(std::span(written).last(first.size()), first));
+}
+
+TEST_F(VideoWriterTest, ColoursThatOnlyHaveAnotherNameAreNotConverted) {
+  StreamFormat format = format_of(PixelFormat::yuv420p, 50, 38);
+  const auto frames = frames_of(PixelFormat::yuv420p, 50, 38, 1);
+  VideoWriter writer(folder_.file("out.raw"), log_);
+  for (const ColourMatrix matrix : {ColourMatrix::unspecified, ColourMatrix::smpte170m, ColourMatrix::bt470bg}) {
+    format.colour.matrix = matrix;
+    ASSERT_EQ(write_all(writer, format, frames), WriteResult::written);
+    const auto written = read_file(folder_.file("out.raw"));
+    EXPECT_TRUE(std::ranges::equal(std::span(written).last(frames.size()), frames)) << name(matrix);
+  }
+}
+
+/// libav has no format with depth.
+TEST_F(VideoWriterTest, DepthIsWrittenWithoutPaddingAndNeverConverted) {
+  const StreamFormat format = format_of(PixelFormat::rgba_grayf32le, 50, 38);
+  const auto frame = frames_of(PixelFormat::rgba_grayf32le, 50, 38, 1);
+  const FrameLayout padded = padded_layout(format.layout, 256);
+  VideoWriter writer(folder_.file("out.raw"), log_);
+  ASSERT_EQ(writer.write(format, padded, padded_frame(format.layout, frame, padded)), WriteResult::written);
+  EXPECT_EQ(read_file(folder_.file("out.raw")), frame);
+  for (const StreamFormat& other :
+       {format_of(PixelFormat::rgba_grayf32le, 80, 60), format_of(PixelFormat::rgba, 50, 38)}) {
+    VideoWriter later(folder_.file("later.raw"), log_);
+    ASSERT_EQ(write_all(later, format, frame), WriteResult::written);
+    const auto bytes = frames_of(other.layout.format, other.layout.width, other.layout.height, 1);
+    EXPECT_EQ(write_all(later, other, bytes), WriteResult::failed);
+    EXPECT_NE(later.message().find("could not be converted"), std::string::npos) << later.message();
+    EXPECT_EQ(read_file(folder_.file("later.raw")), frame);
+  }
 }
 
 TEST_F(VideoWriterTest, AFrameThatIsNotWhatItsLayoutSaysIsRefused) {
