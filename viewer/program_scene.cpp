@@ -90,15 +90,17 @@ void Program::follow_scene_file() {
   if (!news) {
     return;
   }
+  if (const auto* error = std::get_if<std::string>(&*news)) {
+    log_.warning(*error + "; the scene stays as it was");
+    return;
+  }
   try {
-    if (const auto* error = std::get_if<std::string>(&*news)) {
-      throw Error::usage(*error);
-    }
     const Scene& scene = std::get<Scene>(*news);
     const bool was_arranged = show({.scene = scene, .sources = sources_of(scene, options_.session)});
     log_.info("the scene in " + *options_.scene_file + " has changed" +
               (was_arranged ? ", and replaces what was arranged in the window" : ""));
   } catch (const std::exception& error) {
+    scene_watch_->refused();
     log_.warning(std::string(error.what()) + "; the scene stays as it was");
   }
 }

@@ -27,15 +27,17 @@ std::optional<SceneNews> SceneWatch::poll() {
   const auto stamp = stamp_of(file_);
   // A file that cannot be read is tried again each time: a change of its rights does not show in the stamp.
   const bool has_settled = stamp && stamp == stamp_ && polls_ >= polls_that_read && content_->is_text;
+  const bool is_tried_again = is_refused_ && stamp != stamp_;
   stamp_ = stamp;
   std::optional<Content> read;
   if (!has_settled) {
     read = content_of(file_);
   }
-  if (has_settled || read == content_) {
+  if (has_settled || (read == content_ && !is_tried_again)) {
     polls_ = std::min(polls_ + 1, polls_of_unreadable_file);
     return report_error();
   }
+  is_refused_ = false;
   content_ = std::move(read);
   polls_ = 1;
   error_.clear();
@@ -56,8 +58,13 @@ std::optional<SceneNews> SceneWatch::take(const Scene& scene) {
     return std::nullopt;
   }
   reported_.clear();
-  shown_ = scene;
+  shown_before_ = std::exchange(shown_, scene);
   return shown_;
+}
+
+void SceneWatch::refused() {
+  shown_ = shown_before_;
+  is_refused_ = true;
 }
 
 std::optional<SceneNews> SceneWatch::report_error() {

@@ -27,6 +27,9 @@ class SceneWatch {
 
   /// Looks at the file, and reads it only if it has changed. Waits for nobody.
   std::optional<SceneNews> poll();
+  /// The scene that poll() returned cannot be shown: the one before it stays. The file is news again once it is written
+  /// again, also with the same text, and not if it comes back to what is shown.
+  void refused();
 
  private:
   /// What changes when the file is written or replaced.
@@ -51,6 +54,8 @@ class SceneWatch {
 
   std::string file_;
   Scene shown_;
+  Scene shown_before_;
+  bool is_refused_ = false;
   std::optional<Stamp> stamp_;      // none: there is no file
   std::optional<Content> content_;  // none: never read
   int polls_ = 0;                   // that have seen this content, one after the other

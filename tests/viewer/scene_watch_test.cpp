@@ -109,6 +109,26 @@ TEST_F(SceneWatchTest, SaysNothingOfTheSameSceneInOtherWords) {
   expect_no_news();
 }
 
+TEST_F(SceneWatchTest, TriesARefusedSceneAgainOnceItIsWrittenAgain) {
+  expect_no_news(3);
+  replace(two_layers);
+  EXPECT_EQ(layers(), 2);
+  watch_.refused();
+  expect_no_news();
+  replace(two_layers);
+  EXPECT_EQ(layers(), 2);
+  expect_no_news();
+}
+
+TEST_F(SceneWatchTest, HasNoNewsIfARefusedSceneIsTakenBack) {
+  expect_no_news(3);
+  replace(two_layers);
+  EXPECT_EQ(layers(), 2);
+  watch_.refused();
+  replace(one_layer);
+  expect_no_news();
+}
+
 TEST_F(SceneWatchTest, SurvivesAFileThatIsMissingForAMoment) {
   expect_no_news(3);
   ASSERT_EQ(::unlink(file_.c_str()), 0);
