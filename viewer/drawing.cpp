@@ -104,6 +104,7 @@ void Drawing::draw() {
     const bool has_all = options_.most_sets != 0 && set_counts()->shown >= options_.most_sets;
     depth_->follow(streams_, {.asks = !draws_nothing() && !has_all, .chooses = !has_all}, period_ns, clock_.now_ns());
   }
+  upload_kept();
   const bool has_shown = show_frames();
   request_for_silence(clock_.now_ns());
   for (const auto& stream : streams_) {
@@ -130,6 +131,7 @@ std::int64_t Drawing::due_ns() {
   bool is_released = true;
   for (const auto& stream : streams_) {
     is_released &= stream->layer().release_finished();
+    due_ns = std::min(due_ns, stream->kept_until_ns());
   }
   return is_released ? due_ns : std::min(due_ns, now_ns + gpu_poll_ns);
 }
@@ -138,7 +140,7 @@ void Drawing::release() {
   finish_recordings();
   follow_seen_pictures();
   for (const auto& stream : streams_) {
-    stream->layer().forget_memory();
+    stream->release_memory();
   }
 }
 
@@ -336,25 +338,32 @@ void Drawing::show_frames_in_hand() {
 
 /// Frames that are not seen are still received and released, so that the sender is not held back.
 void Drawing::take_to_picture(ShownStream& stream) {
-  if (draws_nothing() || !stream.defect().empty()) {
+  if (!stream.defect().empty() || (draws_nothing() && depth_)) {
     stream.pass_unseen();
+  } else if (draws_nothing()) {
+    stream.keep_unseen();
+  } else if (stream.upload()) {
+    upload_method_ = stream.layer().method();
   } else {
-    upload(stream);
+    fail_to_upload(stream);
+  }
+}
+
+void Drawing::upload_kept() {
+  for (const auto& stream : streams_) {
+    if (!stream->upload_kept(!draws_nothing())) {
+      fail_to_upload(*stream);
+    }
   }
 }
 
 /// One of several streams that cannot be drawn leaves the others alone.
-void Drawing::upload(ShownStream& stream) {
-  if (stream.upload()) {
-    upload_method_ = stream.layer().method();
-    return;
-  }
-  const std::string reason = stream.describe_failed_upload();
+void Drawing::fail_to_upload(ShownStream& stream) {
   if (streams_.size() == 1) {
-    throw Error::failed(reason);
+    throw Error::failed(stream.upload_fault());
   }
   stream.settle();
-  give_up(stream, reason);
+  give_up(stream, stream.upload_fault());
 }
 
 // ---- Pictures without a new frame ----

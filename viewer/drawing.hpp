@@ -95,7 +95,8 @@ class Drawing {
   void replace_depth(const std::vector<std::string>& scenes, bool is_first);
   bool show_frames();
   void show_frames_in_hand();
-  void upload(ShownStream& stream);
+  void upload_kept();  // frames that nobody saw when they came: they may be the last of their streams
+  void fail_to_upload(ShownStream& stream);
   void take_to_picture(ShownStream& stream);
   void redraw();
   void prepare_for_format(std::size_t index);

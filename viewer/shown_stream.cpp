@@ -59,7 +59,7 @@ void ShownStream::confirm_format() noexcept {
 void ShownStream::follow_epoch(const ReceivedFrame& frame) noexcept {
   const std::pair epoch(frame.session_number(), frame.header().epoch);
   if (std::exchange(epoch_, epoch) != epoch) {
-    layer_.forget_memory();
+    release_memory();
   }
 }
 
@@ -146,6 +146,7 @@ bool ShownStream::take(std::int64_t choice_ns, std::int64_t refresh_period_ns) {
   if (!frame_) {
     return false;
   }
+  release_kept();
   header_ = frame_->header();
   times_ = {.received_ns = frame_->received_ns(), .selected_ns = clock_.now_ns()};
   follow_facts();  // those of the frame are there now; its format was confirmed before it came
@@ -161,14 +162,24 @@ bool ShownStream::upload() {
     times_.uploaded_ns = clock_.now_ns();
     return true;
   }
-  const Layer::Upload result = layer_.upload(std::move(*std::exchange(frame_, std::nullopt)), chroma_location());
-  if (result == Layer::Upload::done) {
-    times_.uploaded_ns = clock_.now_ns();
-    return true;
+  switch (upload(std::move(*std::exchange(frame_, std::nullopt)))) {
+    case Layer::Upload::done:
+      times_.uploaded_ns = clock_.now_ns();
+      return true;
+    case Layer::Upload::withdrawn:
+      settle();
+      return true;
+    default:
+      return false;
   }
-  if (result == Layer::Upload::withdrawn) {
-    settle();
-    return true;
+}
+
+/// Throws if the cause is not the frame.
+Layer::Upload ShownStream::upload(ReceivedFrame frame) {
+  const FrameLayout layout = frame.header().layout;
+  const Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
+  if (result == Layer::Upload::done || result == Layer::Upload::withdrawn) {
+    return result;
   }
   const std::optional<std::string> loss = find_gl_loss();  // the cause of any other failure
   if (loss || result == Layer::Upload::gpu_is_lost) {
@@ -177,16 +188,12 @@ bool ShownStream::upload() {
   if (result == Layer::Upload::gpu_hangs) {
     throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
   }
-  return false;
-}
-
-std::string ShownStream::describe_failed_upload() const {
-  const FrameLayout& layout = header_->layout;
-  if (layout.format == PixelFormat::bytes) {
-    return "this stream carries bytes, not pictures; there is nothing to draw";
-  }
-  return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " " +
-         std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() + "; send a smaller --size";
+  upload_fault_ = layout.format == PixelFormat::bytes
+                      ? "this stream carries bytes, not pictures; there is nothing to draw"
+                      : "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " " +
+                            std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() +
+                            "; send a smaller --size";
+  return result;
 }
 
 void ShownStream::pass_unseen() {
@@ -195,6 +202,38 @@ void ShownStream::pass_unseen() {
   }
   frame_.reset();
   settle();
+}
+
+void ShownStream::keep_unseen() {
+  if (frame_) {
+    kept_ = std::exchange(frame_, std::nullopt);
+    kept_until_ns_ = clock_.now_ns() + (facts_.status.ring_slots > 1 ? longest_kept_ns : 0);
+  }
+  settle();
+}
+
+bool ShownStream::upload_kept(bool is_seen) {
+  if (!kept_ || (!is_seen && clock_.now_ns() < kept_until_ns_)) {
+    return true;
+  }
+  if (!defect_.empty()) {
+    release_kept();
+    return true;
+  }
+  const Layer::Upload result = upload(std::move(*std::exchange(kept_, std::nullopt)));
+  return result == Layer::Upload::done || result == Layer::Upload::withdrawn;
+}
+
+void ShownStream::release_memory() noexcept {
+  release_kept();
+  layer_.forget_memory();
+}
+
+void ShownStream::release_kept() noexcept {
+  if (kept_) {
+    check_unseen(*kept_, stream_->statistics());
+    kept_.reset();
+  }
 }
 
 StageTimes ShownStream::shown(const Surface::Presented& presented) {

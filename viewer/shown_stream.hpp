@@ -72,10 +72,19 @@ class ShownStream {
   /// Makes the frame in hand the layer's picture: uploads or draws it. Returns false if it is not a picture or too
   /// large; the picture stays. Throws Error (failed) if the GPU hangs or is lost.
   bool upload();
-  /// Why upload() returned false.
-  [[nodiscard]] std::string describe_failed_upload() const;
-  /// Nobody sees the frame in hand: checks and releases it.
+  /// Why upload() or upload_kept() returned false.
+  [[nodiscard]] const std::string& upload_fault() const noexcept { return upload_fault_; }
+  /// Nobody will see the frame in hand: checks and releases it.
   void pass_unseen();
+  /// Nobody sees the frame in hand now. It may be the stream's last, so that it is kept until the next one comes, at
+  /// most until kept_until_ns(): upload_kept() makes it the layer's picture then, or as soon as somebody would see it.
+  void keep_unseen();
+  /// Returns false as upload(). Throws as upload().
+  bool upload_kept(bool is_seen);
+  /// INT64_MAX: no frame is kept.
+  [[nodiscard]] std::int64_t kept_until_ns() const noexcept { return kept_ ? kept_until_ns_ : INT64_MAX; }
+  /// Releases all memory of frames. The layer keeps its picture.
+  void release_memory() noexcept;
   /// The frame in hand was presented. Returns how long its stages took.
   StageTimes shown(const Surface::Presented& presented);
   /// Counts the frame in hand, if any, as superseded.
@@ -96,6 +105,11 @@ class ShownStream {
   std::string take_warning() { return std::exchange(warning_, {}); }
 
  private:
+  /// Sender and ring go without the slot of a frame that nobody sees for so long.
+  static constexpr std::int64_t longest_kept_ns = ns_per_s;
+
+  Layer::Upload upload(ReceivedFrame frame);
+  void release_kept() noexcept;
   bool take_drawn(std::int64_t choice_ns, std::int64_t refresh_period_ns);
   void follow_epoch(const ReceivedFrame& frame) noexcept;
   void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns);
@@ -114,7 +128,10 @@ class ShownStream {
   std::vector<ReceivedFrame> slices_;
   std::optional<ReceivedFrame> frame_;  // in hand, and not uploaded
   std::optional<FrameHeader> header_;   // of the frame in hand
-  ShownTimes times_;                    // of the same
+  std::optional<ReceivedFrame> kept_;   // settled, and not uploaded: keep_unseen()
+  std::int64_t kept_until_ns_ = 0;
+  std::string upload_fault_;
+  ShownTimes times_;  // of the same
   std::string defect_;
   std::string misfit_;
   std::string said_misfit_;  // the newest
