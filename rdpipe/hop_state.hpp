@@ -31,6 +31,10 @@ struct HopState {
   std::uint64_t bytes = 0;  // as last reported
   std::uint64_t bytes_per_s = 0;
 
+  /// Whether its bytes leave the pipeline: to rdpipe's standard output, or to a file.
+  [[nodiscard]] bool is_last(const std::vector<Stage>& stages) const noexcept {
+    return !to || stages[*to].work == StageWork::sink;
+  }
   /// Whether the sides of this hop that belong to that stage, if any, have reported their end.
   [[nodiscard]] bool has_heard_of(std::size_t stage) const noexcept {
     return (from != stage || sent) && (to != stage || receiver_has_ended);

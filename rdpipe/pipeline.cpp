@@ -327,8 +327,8 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
   }
   if (!stage && hop.here) {
     hop.here->set_report(report);
-    reader_left_ |= !report.sends && report.result == HopResult::reader_left;
   }
+  reader_left_ |= hop.is_last(options_.stages) && !report.sends && report.result == HopResult::reader_left;
   if (report.was_stopped || (!stage && kill_at_ns_ != INT64_MAX)) {
     return;
   }

@@ -24,7 +24,7 @@ struct PipelineOutcome {
   std::vector<StageOutcome> stages{};  // one for each stage
   std::optional<std::string> fault{};  // why rdpipe itself ended it, one sentence
   int interrupted_by = 0;              // a signal to rdpipe
-  bool reader_left = false;            // the reader of rdpipe's standard output closed it
+  bool reader_left = false;            // the reader of rdpipe's standard output, or of a sink's named pipe, closed it
 };
 
 struct PipelineResult {

@@ -158,6 +158,17 @@ class PipeFaults(PipelineTest):
         self.no_command_runs("--rdpipe-path", "cat /dev/zero #", "host1:RUN")
         self.rdpipe_says("is no message of framewire")
 
+    def test_the_reader_of_a_named_pipe_that_leaves(self):
+        pipe, data = self.file("pipe"), self.file("data")
+        os.mkfifo(pipe)
+        data.write_bytes(bytes(1 << 24))
+        for first in (f"host1:<{data}", "host1:yes"):
+            with self.subTest(first):
+                reader = subprocess.Popen(["head", "-c", "1", pipe], stdout=subprocess.DEVNULL)
+                self.addCleanup(reader.wait)
+                self.addCleanup(reader.kill)
+                self.run_pipe(first, f"host2:>{pipe}", status=128 + signal.SIGPIPE)
+
     def test_a_command_that_its_reader_did_not_end(self):
         done = self.file("done")
         self.run_pipe("host1:echo half; kill -PIPE $$", f"host2:cat >/dev/null && touch {done}",
