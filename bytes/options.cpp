@@ -1,6 +1,7 @@
 #include "bytes/options.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -85,9 +86,15 @@ void parse_common_options(const RawOptions& raw, EndpointOptions& endpoint, bool
   }
 }
 
-void require_other_statistics(const std::optional<std::string>& stats, const std::string& data) {
-  if (stats && data != "-") {
+/// `data` "-" is the descriptor `fd`.
+void require_other_statistics(const std::optional<std::string>& stats, const std::string& data, int fd) {
+  if (!stats) {
+    return;
+  }
+  if (data != "-") {
     require_another_file(*stats, data);
+  } else {
+    require_another_file(*stats, fd);
   }
 }
 
@@ -169,7 +176,7 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   parse_chunk_options({.limit = raw.limit, .slots = raw.slots, .slot_bytes = raw.slot_bytes}, options.limit_bytes_per_s,
                       options.slots, options.slot_bytes);
   parse_common_options(raw, options.endpoint, options.is_verbose, options.stats_file, options.connect_timeout_ns);
-  require_other_statistics(options.stats_file, options.input);
+  require_other_statistics(options.stats_file, options.input, STDIN_FILENO);
   return options;
 }
 
@@ -205,7 +212,7 @@ std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* co
                                                  : parse_host_port(raw.listen, default_bytes_port);
   }
   parse_common_options(raw, options.endpoint, options.is_verbose, options.stats_file, options.connect_timeout_ns);
-  require_other_statistics(options.stats_file, options.output);
+  require_other_statistics(options.stats_file, options.output, STDOUT_FILENO);
   return options;
 }
 

@@ -1,5 +1,6 @@
 #include "command/command_line.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,10 @@
 namespace framewire {
 
 namespace {
+
+[[noreturn]] void throw_is_data(const std::string& stats) {
+  throw Error::usage("--stats is " + quote(stats) + ", where the bytes stand; name another file");
+}
 
 /// The headings of --help and the manual page.
 constexpr const char* link_group = "Link";
@@ -212,7 +217,16 @@ void require_another_file(const std::string& stats, const std::string& data) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
   };
   if (std::filesystem::equivalent(stats, data, ignored) || place(stats) == place(data)) {
-    throw Error::usage("--stats is " + quote(stats) + ", where the bytes stand; name another file");
+    throw_is_data(stats);
+  }
+}
+
+void require_another_file(const std::string& stats, int data_fd) {
+  struct stat file {};
+  struct stat data {};
+  if (::stat(stats.c_str(), &file) == 0 && ::fstat(data_fd, &data) == 0 && file.st_dev == data.st_dev &&
+      file.st_ino == data.st_ino && (S_ISREG(data.st_mode) || S_ISFIFO(data.st_mode))) {
+    throw_is_data(stats);
   }
 }
 

@@ -37,6 +37,8 @@ void require_writable(const std::string& file, std::string_view what);
 
 /// Throws Error (usage) if --stats would overwrite the data.
 void require_another_file(const std::string& stats, const std::string& data);
+/// The same for data in the file or the named pipe that `data_fd` is.
+void require_another_file(const std::string& stats, int data_fd);
 
 /// Writes one JSON object and a newline to --stats FILE. Throws Error, also if FILE is a named pipe that nobody reads.
 void write_stats_file(const std::string& file, const std::string& json);

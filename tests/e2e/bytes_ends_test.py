@@ -83,6 +83,17 @@ class Ends(BytePrograms):
                            ("standard output", "are the same file"), ("are the same file",))
         self.assertEqual(original.read_bytes(), whole)
 
+    def test_statistics_in_the_file_of_a_standard_stream(self):
+        original = self.data(5)
+        whole = original.read_bytes()
+        for name, of_file in (("rdsend", "stdin"), ("rdrecv", "stdout")):
+            with self.subTest(name), original.open("r+b") as data:
+                host = ["localhost"] if name == "rdsend" else []
+                program = self.start(harness.BIN / name, *host, "--stats", original, **{of_file: data})
+                self.ends(program, harness.USAGE)
+                self.one_message(program, "--stats", original.name, "name another file")
+                self.assertEqual(original.read_bytes(), whole)
+
     def test_what_only_looks_like_the_same_file(self):
         """Allowed: a copy, a file that replaces an older one, and a device."""
         original, other = self.data(10_000), self.file("other")
