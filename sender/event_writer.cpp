@@ -42,11 +42,11 @@ std::optional<std::string> EventWriter::next_line() {
 }
 
 void EventWriter::close() {
-  log_.warning("--events: nobody reads the events any more; input of viewers is refused from now on");
   for (const Input& input : inputs_) {
     input.stream->inbox().set_closing_reason("the program that took the input of this stream has ended");
   }
   inputs_.clear();
+  log_.warning("--events: nobody reads the events any more; input of viewers is refused from now on");
 }
 
 }  // namespace framewire
