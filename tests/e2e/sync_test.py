@@ -156,8 +156,10 @@ class Sync(harness.EndToEnd):
         self.wait_for_pictures(60)
         begin = self.wait_for_pictures(ENOUGH_PICTURES)
         self.end(viewer)
-        self.assertGreater(self.waits_ms(began_s, stopped_s), WAY_MS / 2)
-        self.assertLess(self.waits_ms(forgotten_s, goes_on_s), WAY_MS / 2)
+        # All frames wait longer on a busy machine, but those without the far stream less than before.
+        waited_ms = self.waits_ms(began_s, stopped_s)
+        self.assertGreater(waited_ms, WAY_MS / 2)
+        self.assertLess(self.waits_ms(forgotten_s, goes_on_s), waited_ms - WAY_MS / 2)
         self.assert_together(begin)
 
     def test_late_frames_are_shown_and_counted(self):
