@@ -32,6 +32,32 @@ void add_options_of_every_program(CLI::App& app) {
   app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version and exit");
 }
 
+/// CLI11 takes "[a,b]" for a list wherever there may be several values, drops the brackets and splits it at commas, but
+/// a file or a command may be named so. A zero byte at its end, which no word of a command line has, hides that.
+std::string hidden_from_cli11(std::string word) {
+  if (word.starts_with('[') && word.ends_with(']')) {
+    word.push_back('\0');
+  }
+  return word;
+}
+
+/// The word as its user typed it.
+std::string as_typed(std::string word) {
+  if (word.ends_with('\0')) {
+    word.pop_back();
+  }
+  return word;
+}
+
+/// In the order in which CLI11 takes words: the last one first.
+std::vector<std::string> words_for_cli11(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  for (int i = argc - 1; i > 0; --i) {
+    words.push_back(hidden_from_cli11(argv[i]));
+  }
+  return words;
+}
+
 /// Throws for an option without its value, as in "--size=".
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -78,7 +104,8 @@ Error unexpected(const CLI::App& app, const std::vector<std::string>& words) {
 
 /// CLI11's error in plain words. Its types do not tell what is wrong, so its text must.
 Error plain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
+  std::vector<std::string> unknown = app.remaining();
+  std::ranges::transform(unknown, unknown.begin(), as_typed);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || std::ranges::any_of(unknown, is_option)) {
     return unexpected(app, unknown);  // a mistyped option may also be why an argument is missing
   }
@@ -175,6 +202,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
   add_options_of_every_program(app);
   for (CLI::Option* option : app.get_options()) {
     option->disable_flag_override();  // else --flag=no would mean --flag
+    option->transform(as_typed);
   }
   if (argc > 1 && std::string_view(argv[1]) == "--write-manual") {
     const std::vector<std::string> raw(argv + 2, argv + argc);
@@ -182,7 +210,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
     return false;
   }
   try {
-    app.parse(argc, argv);
+    app.parse(words_for_cli11(argc, argv));
   } catch (const CLI::CallForHelp&) {
     std::fputs(help_text(read_manual(app)).c_str(), stdout);
     return false;

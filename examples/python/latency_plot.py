@@ -11,6 +11,13 @@ matplotlib.use("Agg")  # draws without a display
 import matplotlib.pyplot as plt  # noqa: E402
 
 
+def frame_count(text):
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"it is {count}, and takes 1 or more")
+    return count
+
+
 def latencies_us(source, count):
     found = []
     with framewire.receive(source) as receiver:
@@ -26,7 +33,7 @@ def latencies_us(source, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", help="HOST[:PORT][/STREAM]")
-    parser.add_argument("--frames", type=int, default=500, help="default %(default)s")
+    parser.add_argument("--frames", type=frame_count, metavar="N", default=500, help="default %(default)s")
     parser.add_argument("--png", metavar="FILE", default="latency.png", help="default %(default)s")
     arguments = parser.parse_args()
     latencies = latencies_us(arguments.source, arguments.frames)

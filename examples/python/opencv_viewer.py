@@ -37,7 +37,8 @@ def main():
             with frame:
                 picture = to_bgr(frame)
             if arguments.png:
-                cv2.imwrite(arguments.png, picture)
+                if not cv2.imwrite(arguments.png, picture):
+                    sys.exit(f"opencv_viewer.py: cannot write {arguments.png}")
                 return
             cv2.imshow("framewire", picture)
             if cv2.waitKey(1) == ord("q"):

@@ -83,6 +83,8 @@ class Endpoint:
     fileno: Callable[[], int]
     _take_event: Callable[[], typing.Optional[dict[str, typing.Any]]]
     _send_json: Callable[[str], bool]
+    _begin_wait: Callable[[], None]
+    _end_wait: Callable[[], None]
 
     def next_event(self) -> Event | None:
         """The next event, or None. It never waits. Before the first call a stream's viewers send neither messages nor
@@ -127,6 +129,14 @@ class Endpoint:
                 await asyncio.sleep(_POLL_INTERVAL_S)
                 continue  # after the end the descriptor is readable until one coroutine has been told
             await self._until_readable()
+
+    async def _until_woken(self, take: Callable[[], _Item | typing.Literal[False] | None]) -> _Item | None:
+        """As _until(), for waits that wake() ends. It counts them, so that several calls in a row end one each."""
+        self._begin_wait()
+        try:
+            return await self._until(take)
+        finally:  # also if it is cancelled
+            self._end_wait()
 
     def _keep_events(self) -> bool:
         """Takes events out of the library, in which they would keep the descriptor readable. True: there were some."""

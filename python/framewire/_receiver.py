@@ -52,7 +52,7 @@ class Receiver(_framewire.Receiver, Endpoint):
 
     async def acquire_async(self) -> Frame | None:
         """The next frame, for asyncio. None: wake() was called. Raises as acquire()."""
-        return await self._until(self._take_frame)
+        return await self._until_woken(self._take_frame)
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
         while True:

@@ -71,7 +71,7 @@ class Stream(_framewire.Stream, Endpoint):
 
     async def claim_async(self) -> Slot | None:
         """A slot to fill, for asyncio. None: wake() was called. Raises as claim()."""
-        return await self._until(self._take_slot)
+        return await self._until_woken(self._take_slot)
 
     async def __aiter__(self) -> AsyncIterator[Slot]:
         while True:

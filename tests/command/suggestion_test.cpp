@@ -61,6 +61,12 @@ TEST(CommandLineErrors, NameTheOptionThatWasProbablyMeant) {
   EXPECT_EQ(error_of({"big", "-x"}), "there is no option '-x'; program --help lists the options");
 }
 
+TEST(CommandLineErrors, ShowWordsAsTheyWereTyped) {
+  EXPECT_EQ(error_of({"big", "[a,b]"}), "'[a,b]' is one argument too many; program --help shows what it takes");
+  EXPECT_EQ(error_of({"[]", "[]"}), "'[]' is one argument too many; program --help shows what it takes");
+  EXPECT_EQ(error_of({"[a]", "--headles"}), "there is no option '--headles'; did you mean --headless?");
+}
+
 TEST(CommandLineErrors, ArePlain) {
   EXPECT_EQ(error_of({"big", "box"}), "'box' is one argument too many; program --help shows what it takes");
   EXPECT_EQ(error_of({}), "HOST is missing; program --help shows what it takes");

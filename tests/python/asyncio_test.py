@@ -237,6 +237,42 @@ class Asyncio(Streams):
         receiver = self.receive(stream)
         self.assert_wake_ends(receiver, receiver.acquire_async)
 
+    async def assert_wakes_end(self, endpoint, begin, waits):
+        """Two calls of wake() end these waits of begin(), which are two at most, and not the next one."""
+        await asyncio.sleep(0.05)
+        self.assertFalse(any(wait.done() for wait in waits))
+        for _ in range(2):
+            endpoint.wake()
+        self.assertEqual(await asyncio.wait_for(asyncio.gather(*waits), DEADLINE_S / 2), [None] * len(waits))
+        task = asyncio.create_task(begin())
+        await asyncio.sleep(0.05)
+        self.assertFalse(task.done())
+        task.cancel()
+
+    def test_each_wake_ends_one_wait(self):
+        lonely = self.send((8, 8))  # nobody watches
+        receiver = self.receive(self.send((8, 8)))
+        for endpoint, begin in ((lonely, lonely.claim_async), (receiver, receiver.acquire_async)):
+            async def wait():
+                await self.assert_wakes_end(endpoint, begin, [asyncio.create_task(begin()) for _ in range(2)])
+            run(wait())
+
+    def test_wakes_count_neither_cancelled_waits_nor_those_for_events(self):
+        stream = self.send((8, 8))
+
+        async def wait():
+            events = stream.events()
+            beside = asyncio.create_task(anext(events))
+            cancelled = await self.waiting(stream, stream.claim_async)
+            await asyncio.sleep(0.05)
+            cancelled.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await cancelled
+            await self.assert_wakes_end(stream, stream.claim_async, [asyncio.create_task(stream.claim_async())])
+            self.assertFalse(beside.done())
+            beside.cancel()
+        run(wait())
+
     def test_wake_ends_loops(self):
         receiver = self.receive(self.send((8, 8)))
 

@@ -51,6 +51,16 @@ class Examples(Streams):
                 self.assert_ends_well(self.example("opencv_viewer.py", self.publishing(format), "--png", png))
                 self.assertEqual(png_size(png), (64, 48))
 
+    def assert_refuses(self, status, said, name, *arguments):
+        process = self.example(name, *arguments)
+        output, _ = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, status, output)
+        self.assertIn(said, output)
+
+    def test_opencv_says_that_it_cannot_write(self):
+        png = self.folder / "none" / "picture.png"
+        self.assert_refuses(1, f"cannot write {png}", "opencv_viewer.py", self.publishing(), "--png", png)
+
     def test_torch_inverts_a_stream(self):
         process = self.example("torch_filter.py", self.publishing(), "--listen", "127.0.0.1:0")
         line = process.stdout.readline()
@@ -87,6 +97,11 @@ class Examples(Streams):
         png = self.folder / "latency.png"
         self.assert_ends_well(self.example("latency_plot.py", self.publishing(), "--frames", 50, "--png", png))
         self.assertEqual(png_size(png), (640, 480))
+
+    def test_latencies_of_no_frame_are_refused(self):
+        for count in (0, -1):
+            self.assert_refuses(2, f"--frames: it is {count}, and takes 1 or more", "latency_plot.py", "127.0.0.1:1",
+                                f"--frames={count}")
 
     def test_none_is_forgotten(self):
         tested = {"opencv_viewer.py", "torch_filter.py", "latency_plot.py"}

@@ -136,6 +136,45 @@ class Waits(Streams):
         threading.Timer(0.1, lonely.wake).start()
         self.assertEqual(list(lonely), [])
 
+    def assert_waits(self, stream):
+        """Nothing is left that would end a wait."""
+        began = time.monotonic()
+        self.assertIsNone(stream.claim(timeout=0.2))
+        self.assertGreaterEqual(time.monotonic() - began, 0.2)
+
+    def test_each_wake_ends_one_wait(self):
+        stream = self.send((8, 8))  # nobody watches
+        ended, begins = [], threading.Event()
+
+        def wait():
+            begins.set()
+            ended.append(stream.claim(timeout=DEADLINE_S))
+        waiting = threading.Thread(target=wait)
+
+        def handle(*_):  # between two steps of the main thread's wait, when only one thread is in the library
+            stream.wake()
+            stream.wake()
+        before = signal.signal(signal.SIGALRM, handle)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        waiting.start()
+        begins.wait()
+        began = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        self.assertIsNone(stream.claim(timeout=DEADLINE_S))
+        waiting.join(2 * DEADLINE_S)
+        self.assertLess(time.monotonic() - began, DEADLINE_S / 2)
+        self.assertEqual(ended, [None])
+        self.assert_waits(stream)
+
+    def test_wakes_before_a_wait_end_only_the_next_one(self):
+        stream = self.send((8, 8))
+        for _ in range(3):
+            stream.wake()
+        began = time.monotonic()
+        self.assertIsNone(stream.claim(timeout=DEADLINE_S))
+        self.assertLess(time.monotonic() - began, DEADLINE_S / 2)
+        self.assert_waits(stream)
+
     def test_close_ends_waits_of_other_threads(self):
         receiver = self.receive(self.send((8, 8)))
         threading.Timer(0.1, receiver.close).start()

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "rdpipe/options.hpp"
 
 namespace framewire {
 namespace {
@@ -26,6 +27,16 @@ TEST(Stage, TakesIpv6InBrackets) {
   EXPECT_EQ(only("[2001:db8::1]:cat").host, "2001:db8::1");
   EXPECT_EQ(only("me@[::1]:cat").host, "me@::1");
   EXPECT_EQ(only("h:echo [x]:y").text, "echo [x]:y");
+}
+
+TEST(Stage, IsAWordOfTheCommandLineAsItWasTyped) {
+  const std::vector<const char*> words = {"rdpipe", "[fd00::2]:cat part.[0-9]", ":tr [a-z] [A-Z]"};
+  const auto options = parse_rdpipe_options(static_cast<int>(words.size()), words.data());
+  ASSERT_TRUE(options.has_value());
+  ASSERT_EQ(options->stages.size(), 2U);
+  EXPECT_EQ(options->stages.front().host, "fd00::2");
+  EXPECT_EQ(options->stages.front().text, "cat part.[0-9]");
+  EXPECT_EQ(options->stages.back().text, "tr [a-z] [A-Z]");
 }
 
 TEST(Stage, ReadsAndWritesFiles) {

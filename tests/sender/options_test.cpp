@@ -82,6 +82,16 @@ TEST(SenderOptions, GiveStandardInputToOneSource) {
   }
 }
 
+TEST(SenderOptions, TakeSourcesAsTheyWereTyped) {
+  const Words words = {"[report]", "[a,b]", "[]", "["};
+  const auto options = parse_words(words);
+  Words sources;
+  for (const SourceOptions& source : options->sources) {
+    sources.push_back(source.name);
+  }
+  EXPECT_EQ(sources, words);
+}
+
 TEST(SenderOptions, DialWithOneSource) {
   EXPECT_TRUE(parse_words({"pattern", "--to", "box"})->endpoint.dial.has_value());
   expect_refused({"pattern", "gl:", "--to", "box"}, {"--to", "2 were given", "a sender for each"});

@@ -280,6 +280,7 @@ TEST(Options, NameTheMemoryOfOneGpu) {
 
 TEST(Options, RefuseWhatContradictsItself) {
   expect_refusal({"--listen", ":5290", "box"}, {"--listen", "'box'"});
+  expect_refusal({"--listen", ":5290", "[a,b]"}, {"--listen", "HOST '[a,b]'"});
   expect_refusal({"--headless", "--fullscreen"}, {"--headless", "--fullscreen"});
   expect_refusal({"--headless", "--monitor", "1"}, {"--headless", "--monitor"});
 }

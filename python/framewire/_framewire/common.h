@@ -32,9 +32,25 @@ typedef fw_result (*wait_function)(void* handle, int64_t timeout_ns, void* outpu
 // for 5 ms, which is long for a frame that is there.
 enum first_call { KEEPS_GIL, RELEASES_GIL };
 
+// What waits for one object, and how many of that wake() is to end. The library counts both, too, but only calls that
+// are in it at that moment: no coroutines, and not what is between two steps.
+struct wakes {
+  fw_result (*wake)(void* handle);  // the library's
+  size_t waiting;
+  size_t requested;
+};
+
+// wake(): ends one wait more of those that have begun; if there are none, the next one. It returns what the library
+// does.
+fw_result request_wake(struct wakes* wakes, void* handle);
+// For coroutines, which wait by calls that do not.
+PyObject* begin_wait(struct wakes* wakes);
+PyObject* end_wait(struct wakes* wakes);
+
 // Calls `wait` in short steps, without the GIL, and lets Python handle signals between them. `timeout_ns` as in
 // framewire.h.
-fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first);
+fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first,
+                        struct wakes* wakes);
 // What a call returns that has no item: None, `woken` after wake(), or at the stream's end an exception.
 PyObject* none_for(fw_result result, PyObject* woken);
 // A converter for "O&": seconds as a number, or None for ever, to int64_t nanoseconds.

@@ -7,6 +7,7 @@ typedef struct {
   PyObject_HEAD fw_receiver* handle;  // NULL: closed
   struct log_queue* log;
   enum first_call first_call;
+  struct wakes wakes;
 } receiver_object;
 
 static receiver_object* receiver_of(PyObject* self) {
@@ -30,6 +31,10 @@ static bool reads_itself(const fw_settings* settings) {
   return is_caller;
 }
 
+static fw_result wake_receiver(void* handle) {
+  return fw_receiver_wake(handle);
+}
+
 static int receiver_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
   static char* names[] = {"source", "options", NULL};
   receiver_object* receiver = receiver_of(self);
@@ -48,6 +53,7 @@ static int receiver_init(PyObject* self, PyObject* arguments, PyObject* keywords
     return -1;
   }
   receiver->first_call = reads_itself(&settings.settings) ? RELEASES_GIL : KEEPS_GIL;
+  receiver->wakes.wake = wake_receiver;
   fw_result result = FW_OK;
   Py_BEGIN_ALLOW_THREADS result = fw_receiver_create(source, &settings.settings, &receiver->handle);
   Py_END_ALLOW_THREADS settings_free(&settings);
@@ -92,7 +98,8 @@ static PyObject* acquire(PyObject* self, int64_t timeout_ns, fw_result* result) 
     return NULL;
   }
   fw_frame* frame = NULL;
-  *result = wait_in_steps(acquire_step, handle, timeout_ns, &frame, receiver_of(self)->first_call);
+  receiver_object* receiver = receiver_of(self);
+  *result = wait_in_steps(acquire_step, handle, timeout_ns, &frame, receiver->first_call, &receiver->wakes);
   if (*result == FW_OK) {
     return frame_new(frame);
   }
@@ -137,10 +144,20 @@ static PyObject* receiver_take_frame(PyObject* self, PyObject* unused) {
   return frame != NULL || PyErr_Occurred() ? frame : none_for(result, Py_False);
 }
 
+static PyObject* receiver_begin_wait(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return begin_wait(&receiver_of(self)->wakes);
+}
+
+static PyObject* receiver_end_wait(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return end_wait(&receiver_of(self)->wakes);
+}
+
 static PyObject* receiver_wake(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_receiver* handle = handle_of(self);
-  const fw_result result = handle == NULL ? RAISED : fw_receiver_wake(handle);
+  const fw_result result = handle == NULL ? RAISED : request_wake(&receiver_of(self)->wakes, handle);
   if (result < 0) {
     return raise_result(result);
   }
@@ -255,7 +272,7 @@ static PyMethodDef receiver_methods[] = {
      "called. "
      "Raises EndOfStream, AllHeldError, RefusedError or LostError."},
     {"wake", receiver_wake, METH_NOARGS,
-     "wake($self, /)\n--\n\nMakes acquire() return None, and ends a loop over frames. Any thread may call it."},
+     "wake($self, /)\n--\n\nMakes one acquire() return None, or ends one loop over frames. Any thread may call it."},
     {"fileno", receiver_fileno, METH_NOARGS,
      "fileno($self, /)\n--\n\nA descriptor for select: readable when acquire(0) or next_event() may return something, "
      "until both have returned None."},
@@ -272,6 +289,8 @@ static PyMethodDef receiver_methods[] = {
      "last 256 "
      "are kept."},
     {"_take_frame", receiver_take_frame, METH_NOARGS, NULL},
+    {"_begin_wait", receiver_begin_wait, METH_NOARGS, NULL},
+    {"_end_wait", receiver_end_wait, METH_NOARGS, NULL},
     {"_send_json", receiver_send_json, METH_O, NULL},
     {"_take_event", receiver_take_event, METH_NOARGS, NULL},
     {"_give_event", receiver_give_event, METH_O, NULL},

@@ -4,6 +4,7 @@
 typedef struct {
   PyObject_HEAD fw_stream* handle;  // valid while its sender is
   PyObject* sender;                 // held: a stream ends with its sender
+  struct wakes wakes;
 } stream_object;
 
 static stream_object* stream_of(PyObject* self) {
@@ -16,6 +17,10 @@ static fw_stream* handle_of(PyObject* self) {
     return raise_state("the stream was not initialised");
   }
   return sender_handle(stream->sender) == NULL ? NULL : stream->handle;
+}
+
+static fw_result wake_stream(void* handle) {
+  return fw_stream_wake(handle);
 }
 
 static int stream_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -42,6 +47,7 @@ static int stream_init(PyObject* self, PyObject* arguments, PyObject* keywords) 
     raise_result(result);
     return -1;
   }
+  stream->wakes.wake = wake_stream;
   stream->sender = Py_NewRef(sender);
   return 0;
 }
@@ -155,7 +161,8 @@ static PyObject* claim(PyObject* self, int64_t timeout_ns, bool unwatched, fw_re
     return NULL;
   }
   fw_slot* slot = NULL;
-  *result = wait_in_steps(unwatched ? claim_unwatched : claim_watched, handle, timeout_ns, &slot, KEEPS_GIL);
+  *result = wait_in_steps(unwatched ? claim_unwatched : claim_watched, handle, timeout_ns, &slot, KEEPS_GIL,
+                          &stream_of(self)->wakes);
   if (*result == FW_OK) {
     return slot_new(slot);
   }
@@ -188,10 +195,20 @@ static PyObject* stream_take_slot(PyObject* self, PyObject* unused) {
   return slot != NULL || PyErr_Occurred() ? slot : none_for(result, Py_False);
 }
 
+static PyObject* stream_begin_wait(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return begin_wait(&stream_of(self)->wakes);
+}
+
+static PyObject* stream_end_wait(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return end_wait(&stream_of(self)->wakes);
+}
+
 static PyObject* stream_wake(PyObject* self, PyObject* unused) {
   (void)unused;
   fw_stream* handle = handle_of(self);
-  const fw_result result = handle == NULL ? RAISED : fw_stream_wake(handle);
+  const fw_result result = handle == NULL ? RAISED : request_wake(&stream_of(self)->wakes, handle);
   if (result < 0) {
     return raise_result(result);
   }
@@ -260,7 +277,7 @@ static PyMethodDef stream_methods[] = {
      "unwatched=True: also without a viewer. None: the timeout (in seconds) has passed, or wake() was called. Raises "
      "EndOfStream or AllHeldError."},
     {"wake", stream_wake, METH_NOARGS,
-     "wake($self, /)\n--\n\nMakes claim() return None, and ends a loop over slots. Any thread may call it."},
+     "wake($self, /)\n--\n\nMakes one claim() return None, or ends one loop over slots. Any thread may call it."},
     {"drop", stream_drop, METH_NOARGS, "drop($self, /)\n--\n\nCounts a frame that the program had and did not send."},
     {"fileno", stream_fileno, METH_NOARGS,
      "fileno($self, /)\n--\n\nA descriptor for select: readable when next_event() may return something, until it has "
@@ -268,6 +285,8 @@ static PyMethodDef stream_methods[] = {
     {"counts", stream_counts, METH_NOARGS, "counts($self, /)\n--\n\nStreamCounts."},
     {"_begin", (PyCFunction)(void (*)(void))stream_begin, METH_VARARGS | METH_KEYWORDS, NULL},
     {"_take_slot", stream_take_slot, METH_NOARGS, NULL},
+    {"_begin_wait", stream_begin_wait, METH_NOARGS, NULL},
+    {"_end_wait", stream_end_wait, METH_NOARGS, NULL},
     {"_send_json", stream_send_json, METH_O, NULL},
     {"_take_event", stream_take_event, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

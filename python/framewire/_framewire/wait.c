@@ -22,10 +22,49 @@ static fw_result without_gil(wait_function wait, void* handle, int64_t timeout_n
   Py_END_ALLOW_THREADS return result;
 }
 
-fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first) {
+fw_result request_wake(struct wakes* wakes, void* handle) {
+  const size_t most = wakes->waiting > 1 ? wakes->waiting : 1;
+  wakes->requested = wakes->requested < most ? wakes->requested + 1 : most;
+  return wakes->wake(handle);
+}
+
+PyObject* begin_wait(struct wakes* wakes) {
+  ++wakes->waiting;
+  Py_RETURN_NONE;
+}
+
+PyObject* end_wait(struct wakes* wakes) {
+  wakes->waiting -= wakes->waiting > 0 ? 1 : 0;
+  Py_RETURN_NONE;
+}
+
+// False: every request has ended its wait already, because the library was told of one more than once.
+static bool take_wake(struct wakes* wakes, void* handle) {
+  if (wakes->requested == 0) {
+    return false;
+  }
+  if (--wakes->requested > 0) {
+    wakes->wake(handle);  // the library may have counted fewer
+  }
+  return true;
+}
+
+static fw_result wait_once(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call call,
+                           struct wakes* wakes) {
+  for (;;) {
+    const fw_result result =
+        call == KEEPS_GIL ? wait(handle, timeout_ns, output) : without_gil(wait, handle, timeout_ns, output);
+    if (result != FW_WOKEN || take_wake(wakes, handle)) {
+      return result;
+    }
+  }
+}
+
+static fw_result wait_counted(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first,
+                              struct wakes* wakes) {
   // 0 would prepare the descriptor, which takes system calls.
   const int64_t first_ns = timeout_ns == 0 ? 0 : 1;
-  fw_result result = first == KEEPS_GIL ? wait(handle, first_ns, output) : without_gil(wait, handle, first_ns, output);
+  fw_result result = wait_once(wait, handle, first_ns, output, first, wakes);
   if (!has_nothing(result) || timeout_ns == 0) {
     return result;
   }
@@ -39,7 +78,7 @@ fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, vo
       }
       this_step_ns = rest_ns < step_ns ? rest_ns : step_ns;
     }
-    result = without_gil(wait, handle, this_step_ns, output);
+    result = wait_once(wait, handle, this_step_ns, output, RELEASES_GIL, wakes);
     if (!has_nothing(result)) {
       return result;
     }
@@ -47,6 +86,15 @@ fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, vo
       return RAISED;
     }
   }
+}
+
+fw_result wait_in_steps(wait_function wait, void* handle, int64_t timeout_ns, void* output, enum first_call first,
+                        struct wakes* wakes) {
+  const size_t waits = timeout_ns == 0 ? 0 : 1;
+  wakes->waiting += waits;
+  const fw_result result = wait_counted(wait, handle, timeout_ns, output, first, wakes);
+  wakes->waiting -= waits;
+  return result;
 }
 
 PyObject* none_for(fw_result result, PyObject* woken) {
