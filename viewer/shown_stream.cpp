@@ -161,7 +161,12 @@ bool ShownStream::upload() {
     times_.uploaded_ns = clock_.now_ns();
     return true;
   }
-  const Layer::Upload result = layer_.upload(std::move(*std::exchange(frame_, std::nullopt)), chroma_location());
+  Layer::Upload result = layer_.upload(std::move(*std::exchange(frame_, std::nullopt)), chroma_location());
+  std::optional<std::string> loss;  // is told once
+  if (result == Layer::Upload::memory_refused) {
+    loss = find_gl_loss();
+    result = loss ? Layer::Upload::gpu_is_lost : upload_copy(*layer_.take_refused());
+  }
   if (result == Layer::Upload::done) {
     times_.uploaded_ns = clock_.now_ns();
     return true;
@@ -170,7 +175,9 @@ bool ShownStream::upload() {
     settle();
     return true;
   }
-  const std::optional<std::string> loss = find_gl_loss();  // the cause of any other failure
+  if (!loss) {
+    loss = find_gl_loss();  // the cause of any other failure
+  }
   if (loss || result == Layer::Upload::gpu_is_lost) {
     throw Error::failed(explain_gpu_loss(loss.value_or(std::string(lost_context))));
   }
@@ -178,6 +185,17 @@ bool ShownStream::upload() {
     throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
   }
   return false;
+}
+
+/// The frames that come after those in the queue are copied before they are queued.
+Layer::Upload ShownStream::upload_copy(ReceivedFrame frame) {
+  if (!std::exchange(has_said_refusal_, true)) {
+    warning_ = facts_.peer_text + ": frames are copied to host memory to be drawn, because " + gl_renderer() +
+               " does not import the GPU's memory (" + layer_.memory_refusal() + ")";
+  }
+  stream_->copy_to_host();
+  host_copies_.copy(frame, [] { return false; });
+  return layer_.upload(std::move(frame), chroma_location());
 }
 
 std::string ShownStream::describe_failed_upload() const {
