@@ -110,6 +110,7 @@ void FrameTexture::forget_blocks() noexcept {
 
 bool FrameTexture::upload(const FrameView& view) noexcept {
   waited_ = GpuWait::done;
+  has_refused_memory_ = false;
   if (!fits(view) || (!is_arriving_ && !begin_upload(view, shown_))) {
     forget_arrived();
     return false;
@@ -238,6 +239,7 @@ bool FrameTexture::find_sources(const FrameView& view) noexcept {
   const GLuint wrapped = wrapped_buffer(view);
   if (is_on_device(view)) {
     method_ = UploadMethod::device_memory;
+    has_refused_memory_ = wrapped == 0;
     if (wrapped == 0 || !can_be_read_in_place(view.layout)) {
       return false;
     }

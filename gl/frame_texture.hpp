@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/text.hpp"
 #include "frame/colour.hpp"
@@ -64,6 +65,11 @@ class FrameTexture {
   /// Why upload() returned false. `done`: because of the frame, or memory ran out. Otherwise the GPU did not finish
   /// with the copies of earlier frames (`pending`), or it is lost (`failed`).
   [[nodiscard]] GpuWait waited() const noexcept { return waited_; }
+
+  /// Whether upload() returned false because OpenGL refuses the memory of the frame's device: a copy in host memory can
+  /// be uploaded. memory_refusal(): why.
+  [[nodiscard]] bool has_refused_memory() const noexcept { return has_refused_memory_; }
+  [[nodiscard]] const std::string& memory_refusal() const noexcept { return wrapped_.refusal(); }
 
   /// Whether the GPU no longer reads any uploaded payload: it has finished, or it is lost.
   bool upload_done() noexcept { return fence_.poll() != GpuWait::pending; }
@@ -123,6 +129,7 @@ class FrameTexture {
   Textures next_;  // of a frame that is still arriving
   Sources sources_;
   bool is_arriving_ = false;
+  bool has_refused_memory_ = false;
   bool has_staging_ = false;  // claimed for the frame that is being uploaded
 };
 

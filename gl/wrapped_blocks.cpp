@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "gl/device_uuid.hpp"
 
@@ -39,13 +40,45 @@ GlBuffer pin(const HostBlock& block, std::uint64_t offset_bytes, std::uint64_t s
   return buffer;
 }
 
-/// The descriptor becomes the driver's.
-GlMemoryObject import(OpaqueMemory memory) noexcept {
+std::string error_text(GLenum error) {
+  switch (error) {
+    case GL_INVALID_ENUM:
+      return "GL_INVALID_ENUM";
+    case GL_INVALID_VALUE:
+      return "GL_INVALID_VALUE";
+    case GL_INVALID_OPERATION:
+      return "GL_INVALID_OPERATION";
+    case GL_OUT_OF_MEMORY:
+      return "GL_OUT_OF_MEMORY";
+    default:
+      return "OpenGL's error " + std::to_string(error);
+  }
+}
+
+void require_success(const char* function) {
+  if (const GLenum error = glGetError(); error != GL_NO_ERROR) {
+    throw Error::failed(std::string(function) + ": " + error_text(error));
+  }
+}
+
+/// The descriptor becomes the driver's if that takes it. Throws Error (failed).
+GlMemoryObject import(OpaqueMemory memory) {
   GlMemoryObject object = GlMemoryObject::create();
   const GLint is_dedicated = GL_TRUE;  // cuMemCreate makes each block an allocation of its own
   glMemoryObjectParameterivEXT(object.id(), GL_DEDICATED_MEMORY_OBJECT_EXT, &is_dedicated);
-  glImportMemoryFdEXT(object.id(), memory.size_bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, memory.descriptor.release());
+  require_success("glMemoryObjectParameterivEXT");
+  glImportMemoryFdEXT(object.id(), memory.size_bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, memory.descriptor.get());
+  require_success("glImportMemoryFdEXT");
+  static_cast<void>(memory.descriptor.release());
   return object;
+}
+
+/// Throws Error (failed).
+GlBuffer buffer_in(const GlMemoryObject& memory, std::uint64_t size_bytes) {
+  GlBuffer buffer = GlBuffer::create();
+  glNamedBufferStorageMemEXT(buffer.id(), static_cast<GLsizeiptr>(size_bytes), memory.id(), 0);
+  require_success("glNamedBufferStorageMemEXT");
+  return buffer;
 }
 
 }  // namespace
@@ -76,13 +109,9 @@ WrappedBlocks::Entry WrappedBlocks::wrap(const std::shared_ptr<const Block>& blo
   }
   try {
     made.memory = import(block->for_opengl());
-  } catch (const std::exception&) {
-    return made;
-  }
-  made.buffer = GlBuffer::create();
-  glNamedBufferStorageMemEXT(made.buffer.id(), static_cast<GLsizeiptr>(block->size_bytes()), made.memory.id(), 0);
-  if (glGetError() != GL_NO_ERROR) {
-    made.buffer.reset();
+    made.buffer = buffer_in(made.memory, block->size_bytes());
+  } catch (const std::exception& error) {
+    refusal_ = error.what();
   }
   return made;
 }

@@ -33,6 +33,9 @@ class WrappedBlocks {
   GLuint find_or_wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
                       std::uint64_t size_bytes) noexcept;
 
+  /// Why find_or_wrap() has last returned 0 for a block that is not in host memory; empty: it never has.
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+
   /// Releases all blocks after the GPU has finished.
   void forget_all() noexcept;
 
@@ -44,13 +47,13 @@ class WrappedBlocks {
     std::uint64_t last_use = 0;
   };
 
-  static Entry wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
-                    std::uint64_t size_bytes) noexcept;
+  Entry wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept;
   void forget(Entry& entry) noexcept;
   void forget_unshared() noexcept;
 
   std::array<Entry, 4> entries_;
   std::uint64_t uses_ = 0;
+  std::string refusal_;
 };
 
 }  // namespace framewire

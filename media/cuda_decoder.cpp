@@ -108,13 +108,12 @@ void CudaDecoder::await_room() {
   while (!under_way_.empty() && under_way_.front()->state() != FenceState::pending) {
     under_way_.pop_front();
   }
-  if (under_way_.size() < static_cast<std::size_t>(max_copies_under_way)) {
-    return;
+  while (under_way_.size() >= static_cast<std::size_t>(most_copies())) {
+    if (wait_until_finished(*under_way_.front(), monotonic_ns() + longest_copy_ns) == FenceState::pending) {
+      throw Error::failed("the GPU " + device_->info().name + " did not copy a decoded picture within 2 s");
+    }
+    under_way_.pop_front();
   }
-  if (wait_until_finished(*under_way_.front(), monotonic_ns() + longest_copy_ns) == FenceState::pending) {
-    throw Error::failed("the GPU " + device_->info().name + " did not copy a decoded picture within 2 s");
-  }
-  under_way_.pop_front();
 }
 
 cuda::Copy2DEnd CudaDecoder::end_in(const Block& block, std::uint64_t offset_bytes) {

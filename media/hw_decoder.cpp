@@ -1,5 +1,7 @@
 #include "media/hw_decoder.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "media/av_format.hpp"
 #include "media/cuda_decoder.hpp"
@@ -7,6 +9,16 @@
 namespace framewire::libav {
 
 namespace {
+
+/// One copies, one is next, one waits for the GPU. A decoder with a full pool has fewer.
+constexpr int wanted_copies = 3;
+/// One picture is shown, one has been copied but not returned yet.
+constexpr int pictures_besides_copies = 2;
+constexpr int wanted_pictures = wanted_copies + pictures_besides_copies;
+/// cuvidCreateDecoder() takes no more.
+constexpr int most_cuda_pictures = 32;
+/// libav adds them to the size that avcodec_get_hw_frames_parameters() gives.
+constexpr int pictures_added_by_libav = 3;
 
 AVHWDeviceType device_type(HwAccelKind kind) noexcept {
   return kind == HwAccelKind::cuda ? AV_HWDEVICE_TYPE_CUDA : AV_HWDEVICE_TYPE_VAAPI;
@@ -74,11 +86,25 @@ void HwDecoder::attach(AVCodecContext& decoder) {
   }
   decoder.get_format = choose_format;
   decoder.thread_count = 1;  // the device does the work; and all that libav says is said on one thread
-  // One is shown, one has been copied but not returned yet.
-  decoder.extra_hw_frames = max_copies_under_way + 2;
 #ifdef AV_HWACCEL_FLAG_UNSAFE_OUTPUT
   decoder.hwaccel_flags |= AV_HWACCEL_FLAG_UNSAFE_OUTPUT;  // no copy in libav: so many pictures are held at most
 #endif
+}
+
+/// An H.264 film with many references, or that does not say how far it reorders, leaves little room. What is not asked
+/// for is made up by waiting for copies sooner: libav's own count has five pictures more than the film needs, which
+/// hold the one that is decoded, and one copy with the pictures besides. Called by libav, which then makes the pool.
+void HwDecoder::size_pool(AVCodecContext& decoder) noexcept {
+  decoder.extra_hw_frames = wanted_pictures;
+  AVBufferRef* parameters = nullptr;
+  if (kind_ == HwAccelKind::cuda &&
+      avcodec_get_hw_frames_parameters(&decoder, decoder.hw_device_ctx, format_, &parameters) >= 0) {
+    const BufferRef owner(parameters);
+    const int size =
+        reinterpret_cast<const AVHWFramesContext*>(parameters->data)->initial_pool_size + pictures_added_by_libav;
+    decoder.extra_hw_frames -= std::clamp(size - most_cuda_pictures, 0, wanted_pictures);
+  }
+  most_copies_ = std::max(decoder.extra_hw_frames - pictures_besides_copies, 1);
 }
 
 /// libav asks again, without the device's format, if it could not set the device up.
@@ -87,6 +113,7 @@ AVPixelFormat HwDecoder::choose_format(AVCodecContext* decoder, const AVPixelFor
   for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
     if (*format == self.format_) {
       self.was_tried_ = true;
+      self.size_pool(*decoder);
       return *format;
     }
   }

@@ -58,7 +58,11 @@ class HwDecoder {
  protected:
   HwDecoder(HwAccelKind kind, BufferRef device) noexcept : kind_(kind), device_(std::move(device)) {}
 
+  /// How many pictures start_copy() may have under way, with the pictures that the decoder has: at least 1.
+  [[nodiscard]] int most_copies() const noexcept { return most_copies_; }
+
  private:
+  void size_pool(AVCodecContext& decoder) noexcept;
   static AVPixelFormat choose_format(AVCodecContext* decoder, const AVPixelFormat* formats) noexcept;
 
   const HwAccelKind kind_;
@@ -66,10 +70,8 @@ class HwDecoder {
   AVPixelFormat format_ = AV_PIX_FMT_NONE;  // of its pictures
   bool was_tried_ = false;                  // libav has begun to set the device up for this stream
   bool is_refused_ = false;
+  int most_copies_ = 1;
 };
-
-/// How many pictures start_copy() may have under way. The decoder has so many more.
-inline constexpr int max_copies_under_way = 3;
 
 /// The reason that libav logged, without its source code: "cuvidCreateDecoder: CUDA_ERROR_NO_DEVICE: no device".
 [[nodiscard]] std::string without_code(const std::string& line);

@@ -69,6 +69,10 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
     cannot_be_drawn_ = false;
     ++version_;
   }
+  if (texture_.has_refused_memory() && !is_withdrawn) {
+    refused_.emplace(std::move(frame));
+    return Upload::memory_refused;
+  }
   held_.emplace(std::move(frame));
   has_picture_ = (has_picture_ || is_uploaded) && !is_withdrawn;
   if (is_withdrawn) {

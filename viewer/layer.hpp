@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -31,14 +32,19 @@ class Layer {
 
   enum class Upload {
     done,
-    withdrawn,      // the sender has ended the session, and may have written into the frame meanwhile
-    not_a_picture,  // or too large for the GPU's textures
-    gpu_hangs,      // it has not finished with earlier frames
-    gpu_is_lost,    // the OpenGL context is lost
+    withdrawn,       // the sender has ended the session, and may have written into the frame meanwhile
+    not_a_picture,   // or too large for the GPU's textures
+    memory_refused,  // OpenGL does not take the memory of the frame's device: take_refused() gives the frame back
+    gpu_hangs,       // it has not finished with earlier frames
+    gpu_is_lost,     // the OpenGL context is lost
   };
-  /// Makes `frame` the layer's picture. On any result but `done` the frame is released. The picture does not change
-  /// then, but after `withdrawn` there is none.
+  /// Makes `frame` the layer's picture. On any result but `done` and `memory_refused` the frame is released. The
+  /// picture does not change then, but after `withdrawn` there is none.
   Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
+
+  /// After `memory_refused`: the frame, to be uploaded as a copy in host memory, and why.
+  [[nodiscard]] std::optional<ReceivedFrame> take_refused() noexcept { return std::exchange(refused_, std::nullopt); }
+  [[nodiscard]] const std::string& memory_refusal() const noexcept { return texture_.memory_refusal(); }
 
   /// Makes what was drawn into these textures the layer's picture, in place of a frame: opaque pictures of `format`. It
   /// stays valid until the next call; the layer was given no frame before.
@@ -146,6 +152,7 @@ class Layer {
   std::uint64_t version_ = 0;
   std::uint64_t user_tag_ = 0;
   std::optional<ReceivedFrame> held_;
+  std::optional<ReceivedFrame> refused_;  // nobody has taken it
   std::optional<ArrivingFrame> arriving_;
 };
 

@@ -135,8 +135,8 @@ bool ReceivedStream::take_frame() {
 /// The processor reads the frame, or OpenGL cannot do so in the memory of its device.
 bool ReceivedStream::must_copy(const ReceivedFrame& frame) const noexcept {
   const FrameHeader& header = frame.header();
-  return !drawer_.reads_device_memory || options().verify || header.has_test_pattern || recorder_.is_recording() ||
-         !can_be_read_in_place(header.layout);
+  return copies_all_ || !drawer_.reads_device_memory || options().verify || header.has_test_pattern ||
+         recorder_.is_recording() || !can_be_read_in_place(header.layout);
 }
 
 void ReceivedStream::sleep() {

@@ -44,6 +44,7 @@ class ReceivedStream final : public ViewedStream {
   void show_name_in_log(bool is_shown) noexcept override { log_.show_prefix(is_shown); }
 
   void confirm_epoch(std::uint64_t epochs_begun) noexcept override;
+  void copy_to_host() noexcept override { copies_all_ = true; }
   void ask_cadence(const CadenceRequest& request) noexcept override { subscriber_.ask_cadence(request); }
   void ask_render(const RenderRequest& request) noexcept override { subscriber_.ask_render(request); }
   void revoke_render(std::uint64_t id) noexcept override { subscriber_.revoke_render(id); }
@@ -109,6 +110,7 @@ class ReceivedStream final : public ViewedStream {
   std::mutex closing_;
   std::mutex confirming_;
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;  // written under confirming_
+  std::atomic<bool> copies_all_ = false;            // that lie in the memory of a device
   std::atomic<bool> is_stopping_ = false;
 
   std::thread thread_;

@@ -177,11 +177,18 @@ bool ShownStream::upload() {
 /// Throws if the cause is not the frame.
 Layer::Upload ShownStream::upload(ReceivedFrame frame) {
   const FrameLayout layout = frame.header().layout;
-  const Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
+  Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
+  std::optional<std::string> loss;  // is told once
+  if (result == Layer::Upload::memory_refused) {
+    loss = find_gl_loss();
+    result = loss ? Layer::Upload::gpu_is_lost : upload_copy(*layer_.take_refused());
+  }
   if (result == Layer::Upload::done || result == Layer::Upload::withdrawn) {
     return result;
   }
-  const std::optional<std::string> loss = find_gl_loss();  // the cause of any other failure
+  if (!loss) {
+    loss = find_gl_loss();  // the cause of any other failure
+  }
   if (loss || result == Layer::Upload::gpu_is_lost) {
     throw Error::failed(explain_gpu_loss(loss.value_or(std::string(lost_context))));
   }
@@ -194,6 +201,17 @@ Layer::Upload ShownStream::upload(ReceivedFrame frame) {
                             std::string(info(layout.format).name) + " cannot be drawn by " + gl_renderer() +
                             "; send a smaller --size";
   return result;
+}
+
+/// The frames that come after those in the queue are copied before they are queued.
+Layer::Upload ShownStream::upload_copy(ReceivedFrame frame) {
+  if (!std::exchange(has_said_refusal_, true)) {
+    warning_ = facts_.peer_text + ": frames are copied to host memory to be drawn, because " + gl_renderer() +
+               " does not import the GPU's memory (" + layer_.memory_refusal() + ")";
+  }
+  stream_->copy_to_host();
+  host_copies_.copy(frame, [] { return false; });
+  return layer_.upload(std::move(frame), chroma_location());
 }
 
 void ShownStream::pass_unseen() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "transport/session/host_copies.hpp"
 #include "viewer/cadence_control.hpp"
 #include "viewer/composition.hpp"
 #include "viewer/drawing_options.hpp"
@@ -70,7 +71,8 @@ class ShownStream {
   /// Whether take() returned a frame that is not settled.
   [[nodiscard]] bool has_frame_in_hand() const noexcept { return header_.has_value(); }
   /// Makes the frame in hand the layer's picture: uploads or draws it. Returns false if it is not a picture or too
-  /// large; the picture stays. Throws Error (failed) if the GPU hangs or is lost.
+  /// large; the picture stays. A frame in the memory of a device that OpenGL refuses is uploaded as a copy in host
+  /// memory. Throws Error (failed) if the GPU hangs or is lost.
   bool upload();
   /// Why upload() or upload_kept() returned false.
   [[nodiscard]] const std::string& upload_fault() const noexcept { return upload_fault_; }
@@ -112,6 +114,7 @@ class ShownStream {
   void release_kept() noexcept;
   bool take_drawn(std::int64_t choice_ns, std::int64_t refresh_period_ns);
   void follow_epoch(const ReceivedFrame& frame) noexcept;
+  Layer::Upload upload_copy(ReceivedFrame frame);
   void ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns, std::int64_t refresh_period_ns);
   [[nodiscard]] ChromaLocation chroma_location() const noexcept;
 
@@ -126,6 +129,8 @@ class ShownStream {
   News news_;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;
+  HostCopies host_copies_;  // of frames that were queued before OpenGL refused their memory
+  bool has_said_refusal_ = false;
   std::optional<ReceivedFrame> frame_;  // in hand, and not uploaded
   std::optional<FrameHeader> header_;   // of the frame in hand
   std::optional<ReceivedFrame> kept_;   // settled, and not uploaded: keep_unseen()

@@ -57,6 +57,8 @@ class ViewedStream {
   /// The drawing thread can draw the format that was the newest when the status had this `epochs_begun`. The sender
   /// holds its frames back until then; but not for more than a second, for that thread may be blocked.
   virtual void confirm_epoch(std::uint64_t /*epochs_begun*/) noexcept {}
+  /// OpenGL refuses the memory of the device where the frames are: from now on they are to come in host memory.
+  virtual void copy_to_host() noexcept {}
 
   /// Asks the sender to render its frames at other times (Subscriber::ask_cadence()).
   virtual void ask_cadence(const CadenceRequest& /*request*/) noexcept {}

@@ -11,6 +11,9 @@ namespace {
 /// The version of CUDA whose variants of functions are asked for. The newest function that is needed is of 11.3;
 /// drivers of that version came with Linux branch 465.
 constexpr int wanted_version = 11030;
+/// The version whose cuDeviceGetUuid tells the slices of a GPU (MIG) apart. The one before gives them all the UUID of
+/// the whole GPU, so that memory of one would pass for that of another.
+constexpr int slice_uuid_version = 11040;
 /// The version that brought DMA-BUF, which older drivers do without.
 constexpr int dma_buf_version = 11070;
 constexpr const char* needed = "; frames in GPU memory need NVIDIA's driver 465 or newer";
@@ -62,7 +65,9 @@ void load_devices(const Library& library, Functions& to) {
   library.load(to.cuDeviceGetCount, "cuDeviceGetCount");
   library.load(to.cuDeviceGet, "cuDeviceGet");
   library.load(to.cuDeviceGetName, "cuDeviceGetName");
-  library.load(to.cuDeviceGetUuid, "cuDeviceGetUuid");
+  if (!library.load_if_there(to.cuDeviceGetUuid, "cuDeviceGetUuid", slice_uuid_version)) {
+    library.load(to.cuDeviceGetUuid, "cuDeviceGetUuid");
+  }
   library.load(to.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   library.load(to.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   library.load(to.cuDeviceTotalMem, "cuDeviceTotalMem");

@@ -100,6 +100,9 @@ void CudaWork::run() noexcept {
       std::unique_lock lock(mutex_);
       if (pending.empty()) {
         changed_.wait(lock, [&] { return is_stopping_ || !started_.empty(); });
+        if (started_.empty()) {  // nor has the end of what was pending started more
+          return;
+        }
       }
       if (!started_.empty()) {
         pending.splice(pending.end(), started_);
@@ -113,9 +116,6 @@ void CudaWork::run() noexcept {
     const std::int64_t now_ns = monotonic_ns();
     while (now_ns >= end_ns && !pending.empty()) {
       finish(pending, pending.begin(), FenceState::failed);
-    }
-    if (pending.empty() && end_ns != INT64_MAX) {
-      return;
     }
     if (!pending.empty() && now_ns >= busy_until_ns) {
       std::this_thread::sleep_for(pause);

@@ -21,7 +21,8 @@ class CudaWork {
  public:
   /// Throws Error.
   explicit CudaWork(std::shared_ptr<const CudaDevice> device);
-  /// Waits for what the GPU still does, at most 2 s; the fences of the rest fail.
+  /// Waits for what the GPU still does, at most 2 s; the fences of the rest fail. So for what the end of those fences
+  /// starts.
   ~CudaWork();
   CudaWork(const CudaWork&) = delete;
   CudaWork& operator=(const CudaWork&) = delete;

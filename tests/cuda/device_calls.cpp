@@ -66,7 +66,16 @@ Result device_name(char* name, int bytes, DeviceNumber device) {
   });
 }
 
+/// The first version: that of the GPU, also for a slice of it.
 Result device_uuid(cuda::Uuid* uuid, DeviceNumber device) {
+  return guarded("cuDeviceGetUuid", false, [&](Machine& machine) {
+    *uuid = machine.uuid;
+    uuid->back() = static_cast<std::uint8_t>(uuid->back() + (machine.has_slices ? 0 : device));
+    return is_device(machine, device) ? ok : invalid_device;
+  });
+}
+
+Result device_or_slice_uuid(cuda::Uuid* uuid, DeviceNumber device) {
   return guarded("cuDeviceGetUuid", false, [&](Machine& machine) {
     *uuid = machine.uuid;
     uuid->back() = static_cast<std::uint8_t>(uuid->back() + device);
@@ -154,6 +163,7 @@ void add_device_functions(FunctionTable& functions) {
   functions["cuDeviceGet"] = address_of(device_get);
   functions["cuDeviceGetName"] = address_of(device_name);
   functions["cuDeviceGetUuid"] = address_of(device_uuid);
+  functions["cuDeviceGetUuid_v2"] = address_of(device_or_slice_uuid);
   functions["cuDeviceGetPCIBusId"] = address_of(device_pci_address);
   functions["cuDeviceGetAttribute"] = address_of(device_attribute);
   functions["cuDeviceTotalMem"] = address_of(device_memory);

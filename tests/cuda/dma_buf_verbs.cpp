@@ -31,7 +31,7 @@ struct Living {
 struct Book {
   std::mutex mutex;  // guards everything
   int dma_buf_error = 0;
-  bool can_pin = false;
+  int address_error = EFAULT;
   bool leads_astray = false;
   std::vector<Registered> registered;
   std::map<ibv_mr*, Living> living;
@@ -108,8 +108,8 @@ ibv_mr* register_address(ibv_pd* domain, void* address, std::size_t length, std:
     return register_pages(domain, address, length, iova, access);
   }
   const std::scoped_lock lock(book().mutex);
-  if (!book().can_pin) {
-    return fail(EFAULT);
+  if (book().address_error != 0) {
+    return fail(book().address_error);
   }
   ibv_mr* const mr = register_pages(domain, on_device, length, iova, access);
   if (mr != nullptr) {
@@ -142,7 +142,7 @@ int deregister(ibv_mr* mr) {
 void reset() {
   const std::scoped_lock lock(book().mutex);
   book().dma_buf_error = 0;
-  book().can_pin = false;
+  book().address_error = EFAULT;
   book().leads_astray = false;
   book().registered.clear();
 }
@@ -154,7 +154,12 @@ void refuse_dma_buf(int error_number) {
 
 void pin_addresses(bool can_pin) {
   const std::scoped_lock lock(book().mutex);
-  book().can_pin = can_pin;
+  book().address_error = can_pin ? 0 : EFAULT;
+}
+
+void refuse_addresses(int error_number) {
+  const std::scoped_lock lock(book().mutex);
+  book().address_error = error_number;
 }
 
 void lead_astray(bool leads_astray) {

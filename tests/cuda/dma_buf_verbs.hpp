@@ -24,6 +24,8 @@ void reset();
 void refuse_dma_buf(int error_number);
 /// The kernel can pin a GPU's addresses, as with nvidia-peermem.
 void pin_addresses(bool can_pin);
+/// The kernel could pin them, but fails with this errno.
+void refuse_addresses(int error_number);
 /// What the device writes to DMA-BUFs that are registered from now on goes elsewhere.
 void lead_astray(bool leads_astray);
 

@@ -24,6 +24,12 @@ class CudaDriver : public testing::Test {
       return error.what();
     }
   }
+
+  static cuda::Uuid uuid_of(const cuda::Functions& functions, cuda::DeviceNumber device) {
+    cuda::Uuid uuid{};
+    EXPECT_EQ(functions.cuDeviceGetUuid(&uuid, device), cuda::Result::success);
+    return uuid;
+  }
 };
 
 TEST_F(CudaDriver, HasEveryFunction) {
@@ -32,7 +38,8 @@ TEST_F(CudaDriver, HasEveryFunction) {
 }
 
 TEST_F(CudaDriver, WithoutOneFunctionIsToldByItsName) {
-  for (const char* const function : {"cuInit", "cuMemCreate", "cuMemImportFromShareableHandle", "cuEventQuery"}) {
+  for (const char* const function :
+       {"cuInit", "cuDeviceGetUuid", "cuMemCreate", "cuMemImportFromShareableHandle", "cuEventQuery"}) {
     test::cuda_stand_in::hide(function);
     EXPECT_EQ(fault(), "libcuda.so.1 has no " + std::string(function) +
                            ": it is too old; frames in GPU memory need NVIDIA's driver 465 or newer");
@@ -43,6 +50,20 @@ TEST_F(CudaDriver, MayBeOlderThanDmaBuf) {
   EXPECT_NE(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
   test::cuda_stand_in::hide("cuMemGetHandleForAddressRange");
   EXPECT_EQ(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
+}
+
+TEST_F(CudaDriver, TellsTheSlicesOfAGpuApart) {
+  test::cuda_stand_in::set_device_count(2);
+  test::cuda_stand_in::set_slices(true);
+  EXPECT_NE(uuid_of(cuda::load_functions(), 0), uuid_of(cuda::load_functions(), 1));
+}
+
+TEST_F(CudaDriver, MayBeOlderThanTheUuidsOfSlices) {
+  test::cuda_stand_in::set_device_count(2);
+  test::cuda_stand_in::set_driver_version(11030);
+  EXPECT_NE(uuid_of(cuda::load_functions(), 0), uuid_of(cuda::load_functions(), 1));
+  test::cuda_stand_in::set_slices(true);
+  EXPECT_EQ(uuid_of(cuda::load_functions(), 0), uuid_of(cuda::load_functions(), 1));
 }
 
 TEST_F(CudaDriver, OfAnOldVersionIsRefused) {

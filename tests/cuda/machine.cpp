@@ -34,6 +34,7 @@ void Machine::reset_settings() {
   device_count = 1;
   driver_version = 12000;
   uuid = usual_uuid();
+  has_slices = false;
   free_bytes = default_free_bytes;
   attributes = {{14, 512}, {102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
   failures.clear();
@@ -153,6 +154,12 @@ void set_uuid(const std::array<std::uint8_t, 16>& uuid) {
   machine.uuid = uuid;
 }
 
+void set_slices(bool has_slices) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.has_slices = has_slices;
+}
+
 void set_free_bytes(std::size_t bytes) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
@@ -217,9 +224,11 @@ extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** add
   using namespace framewire::test::cuda_stand_in;
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
-  const auto found = functions().find(name);
+  const bool has_variant = std::string_view(name) == "cuDeviceGetUuid" && version >= 11040;
+  const auto found = functions().find(has_variant ? "cuDeviceGetUuid_v2" : name);
   const bool is_newer = std::string_view(name) == "cuMemGetHandleForAddressRange" && version < 11070;
-  const bool is_hidden = machine.hidden == name || is_newer || flags != 0;
+  const bool is_unknown = has_variant && machine.driver_version < 11040;
+  const bool is_hidden = machine.hidden == name || is_newer || is_unknown || flags != 0;
   *address = is_hidden || found == functions().end() ? nullptr : found->second;
   return *address != nullptr ? ok : not_found;
 }

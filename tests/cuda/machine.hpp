@@ -81,7 +81,8 @@ class Machine {
   std::mutex mutex;  // guards everything
   int device_count = 1;
   int driver_version = 12000;
-  cuda::Uuid uuid{};  // of the first device; the others count on
+  cuda::Uuid uuid{};        // of the first device; the others count on
+  bool has_slices = false;  // the devices are slices of one GPU
   std::size_t free_bytes = default_free_bytes;
   std::map<int, int> attributes;
   std::vector<Failure> failures;

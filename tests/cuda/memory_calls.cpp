@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -51,7 +52,10 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
       return Result::out_of_memory;
     }
     const int memfd = ::memfd_create(memory_name, MFD_CLOEXEC);
-    const FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory};
+    FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory};
+    if (std::getenv("FRAMEWIRE_STAND_IN_NO_IMPORT") != nullptr) {  // OpenGL is to refuse the memory
+      header.identity = {};
+    }
     if (memfd < 0 || ::ftruncate(memfd, static_cast<off_t>(header.file_bytes)) != 0 ||
         ::write(memfd, &header, sizeof header) != sizeof header) {
       return Result::out_of_memory;

@@ -146,11 +146,29 @@ TEST_F(GpuRegistration, SaysWhyTheExportFails) {
 }
 
 TEST_F(GpuRegistration, SaysThatBothWaysFail) {
-  verbs::refuse_dma_buf(ENOMEM);
+  verbs::refuse_dma_buf(EINVAL);
   load_peer_memory();
+  EXPECT_EQ(register_block(),
+            cannot_reach +
+                "its driver: Invalid argument), and its address cannot be pinned: Bad address; take --memory host");
+}
+
+TEST_F(GpuRegistration, SaysThatTheWindowOfTheGpuMayBeTooSmall) {
+  const std::string advice =
+      "its BAR1 window may be too small for 2 MB; take fewer slots (send --viewers 1) or --memory host";
+  verbs::refuse_dma_buf(ENOMEM);
+  EXPECT_EQ(register_block(),
+            cannot_reach + "its driver: Cannot allocate memory), and nvidia-peermem is not loaded; " + advice);
+  load_peer_memory();
+  EXPECT_EQ(
+      register_block(),
+      cannot_reach + "its driver: Cannot allocate memory), and its address cannot be pinned: Bad address; " + advice);
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  verbs::refuse_addresses(ENOMEM);
   EXPECT_EQ(register_block(), cannot_reach +
-                                  "its driver: Cannot allocate memory), and its address cannot be pinned: Bad "
-                                  "address; take --memory host");
+                                  "its driver: Operation not supported), and its address cannot be pinned: Cannot "
+                                  "allocate memory; " +
+                                  advice);
 }
 
 /// Memory that was not made for RDMA is not exported either.

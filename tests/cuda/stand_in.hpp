@@ -21,6 +21,8 @@ void set_attribute(int attribute, int value);
 void set_driver_version(int version);
 /// Of the first device.
 void set_uuid(const std::array<std::uint8_t, 16>& uuid);
+/// The devices are slices of one GPU (MIG). The driver's first cuDeviceGetUuid does not tell them apart.
+void set_slices(bool has_slices);
 /// What is free for new memory; 1 GiB at first.
 void set_free_bytes(std::size_t bytes);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -82,6 +83,24 @@ TEST_F(CudaWorkTest, ThatHangsFailsAtTheEnd) {
     work.start(nothing, fence, nullptr);
   }
   EXPECT_EQ(fence->state(), FenceState::failed);
+}
+
+/// What is pending fails after the destructor has begun, and only then starts other work.
+TEST_F(CudaWorkTest, ThatIsStartedDuringTheEndIsFinishedToo) {
+  const std::size_t objects_before = stand_in::objects();
+  const auto kept = std::make_shared<int>();
+  const auto first = std::make_shared<Fence>();
+  const auto second = std::make_shared<Fence>();
+  {
+    CudaWork work(device_);
+    stand_in::hold_work(true);
+    first->when_finished([&](FenceState) { work.start(nothing, second, kept); });
+    work.start(nothing, first, nullptr);
+  }
+  EXPECT_EQ(first->state(), FenceState::failed);
+  EXPECT_EQ(second->state(), FenceState::failed);
+  EXPECT_EQ(kept.use_count(), 1);
+  EXPECT_EQ(stand_in::objects(), objects_before);
 }
 
 TEST_F(CudaWorkTest, ThatCannotStartLeavesItsFence) {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@
 #include "gl/offscreen_target.hpp"
 #include "gl/readback.hpp"
 #include "memory/cuda/cuda_memory.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/cuda/stand_in.hpp"
 #include "tests/pixels/gl_test.hpp"
 #include "tests/pixels/reference.hpp"
@@ -52,6 +56,10 @@ class DeviceMemory : public GlTest {
 
   [[nodiscard]] static std::span<std::byte> on_device(const Block& block) {
     return {stand_in::memory_at(dynamic_cast<const CudaBlock&>(block).address()), block.size_bytes()};
+  }
+
+  static std::ptrdiff_t open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   }
 
   std::optional<CudaMemory> memory_;
@@ -123,7 +131,9 @@ TEST_F(DeviceMemory, RowsThatGlCannotStepOverAreRefused) {
   layout.planes[0].pitch_bytes = 16 * 4 + 1;
   layout.size_bytes = std::uint64_t{layout.planes[0].pitch_bytes} * 16;
   EXPECT_FALSE(can_be_read_in_place(layout));
-  EXPECT_FALSE(FrameTexture().upload({.layout = layout, .colour = {}, .payload = {}, .block = &block}));
+  FrameTexture texture;
+  EXPECT_FALSE(texture.upload({.layout = layout, .colour = {}, .payload = {}, .block = &block}));
+  EXPECT_FALSE(texture.has_refused_memory());
 }
 
 TEST_F(DeviceMemory, APictureIsReadBackIntoItsSlotAndNothingBeside) {
@@ -169,8 +179,34 @@ TEST_F(DeviceMemory, ThatTheDriverRefusesIsNotDrawn) {
             static_cast<ssize_t>(no_header.size()));
   const std::shared_ptr<const Block> shared = block;
   const FrameLayout layout = packed_layout(PixelFormat::rgba, 16, 16);
-  EXPECT_FALSE(FrameTexture().upload({.layout = layout, .colour = {}, .payload = {}, .block = &shared}));
+  FrameTexture texture;
+  EXPECT_FALSE(texture.upload({.layout = layout, .colour = {}, .payload = {}, .block = &shared}));
+  EXPECT_TRUE(texture.has_refused_memory());
   EXPECT_FALSE(Readback(16, 16).begin_on_device(shared, 0));
+}
+
+void GLAD_API_PTR refuses_import(GLuint /*memory*/, GLuint64 /*size*/, GLenum /*type*/, GLint /*descriptor*/) {
+  glEnable(GL_NONE);  // GL_INVALID_ENUM
+}
+
+/// The descriptor then stays the program's.
+TEST_F(DeviceMemory, ThatTheDriverRefusesToImportIsNamedAndLeavesNoDescriptor) {
+  const std::shared_ptr<const Block> block = memory_->allocate("frame slots", 1 << 20, {});
+  const FrameLayout layout = packed_layout(PixelFormat::rgba, 16, 16);
+  fill_with_content(layout.format, on_device(*block), 7);
+  FrameTexture texture;
+  const FrameView view{.layout = layout, .colour = {}, .payload = {}, .block = &block};
+  {
+    const test::Substitute<decltype(glad_glImportMemoryFdEXT)> refusing(glad_glImportMemoryFdEXT, refuses_import);
+    const auto open_before = open_descriptors();
+    EXPECT_FALSE(texture.upload(view));
+    EXPECT_EQ(open_descriptors(), open_before);
+  }
+  EXPECT_TRUE(texture.has_refused_memory());
+  EXPECT_EQ(texture.memory_refusal(), "glImportMemoryFdEXT: GL_INVALID_ENUM");
+  EXPECT_TRUE(texture.upload(view)) << "it is tried again";
+  EXPECT_FALSE(texture.has_refused_memory());
+  EXPECT_EQ(texture.wait_upload_done(soon_ns()), GpuWait::done);
 }
 
 TEST_F(DeviceMemory, OfAnotherDeviceIsNotImported) {

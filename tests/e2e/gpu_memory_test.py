@@ -2,6 +2,7 @@
 imports its memory as NVIDIA's driver does."""
 import json
 import os
+import re
 import unittest
 
 import harness
@@ -90,6 +91,29 @@ class Frames(GpuMemory):
         self.assertRegex(sends.text, f"copied to the memory of the streams' GPU, because {why}")
         self.assertRegex(views.text, f"warning: --memory is cuda, and frames are copied to host memory.*{why}")
         self.assertEqual(shown["memory"], "cuda")
+
+    def test_memory_that_opengl_refuses_only_when_it_imports_it_is_copied(self):
+        """Of the sender, whose film needs no OpenGL, and has the same picture in all of its frames."""
+        film = self.file("film.mkv")
+        self.run_to_end(harness.require_tool("ffmpeg"), "-loglevel", "error", "-f", "lavfi", "-i",
+                        "smptebars=size=320x180:rate=30:duration=3", "-c:v", "libx264", "-qp", "0", "-pix_fmt",
+                        "yuv420p", film)
+        pictures = []
+        for refused in ({}, {"FRAMEWIRE_STAND_IN_NO_IMPORT": "1"}):
+            environment = self.with_gpu()
+            sends = self.send_on(film, "--loop", *CUDA, environment=environment | refused)
+            picture = self.file("picture.png")
+            views = self.view(sends.address, "--frames", "10", "--screenshot", picture, *CUDA, environment=environment)
+            self.ends(views)
+            sends.interrupt()
+            self.ends(sends)
+            shown = self.stats(views)
+            self.assertEqual((shown["memory"], shown["frames_received"]), ("cuda", 10))
+            self.assertEqual(shown["upload"] == "GPU memory", not refused)
+            self.assertEqual(len(re.findall("warning: .*frames are copied to host memory to be drawn, because .* does "
+                                            "not import the GPU's memory", views.text)), 1 if refused else 0)
+            pictures.append(picture.read_bytes())
+        self.assertEqual(*pictures)
 
     def test_the_memory_of_another_gpu_of_this_machine_comes_as_copies(self):
         sends = self.send_on("gl:waves", "--size", "640x360", *CUDA, environment=self.with_gpu())

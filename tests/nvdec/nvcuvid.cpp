@@ -97,6 +97,7 @@ struct State {
   unsigned max_width = 4096;
   std::size_t most_mapped = 0;
   std::size_t decoded = 0;
+  std::size_t surfaces = 0;
   std::map<const Decoder*, std::unique_ptr<Decoder>> decoders;
 };
 
@@ -164,7 +165,7 @@ void reset() {
   const std::scoped_lock lock(machine.mutex);
   state().is_supported = true;
   state().max_width = 4096;
-  state().most_mapped = state().decoded = 0;
+  state().most_mapped = state().decoded = state().surfaces = 0;
   state().decoders.clear();  // of a lost GPU
 }
 
@@ -202,6 +203,11 @@ std::size_t decoded_pictures() {
   return state().decoded;
 }
 
+std::size_t surfaces() {
+  const std::scoped_lock lock(Machine::get().mutex);
+  return state().surfaces;
+}
+
 namespace {
 
 cuda::Result capabilities(Capabilities* of) {
@@ -228,6 +234,7 @@ cuda::Result create(Decoder** handle, const CreateInfo* info) {
     decoder->info = *info;
     decoder->numbers.resize(info->decode_surfaces);
     decoder->has_picture.resize(info->decode_surfaces);
+    state().surfaces = info->decode_surfaces;
     *handle = decoder.get();
     state().decoders[*handle] = std::move(decoder);
     return ok;

@@ -20,5 +20,7 @@ std::size_t mapped_pictures();
 std::size_t most_mapped_pictures();
 /// Pictures that were decoded since reset().
 std::size_t decoded_pictures();
+/// Of the newest decoder, since reset().
+std::size_t surfaces();
 
 }  // namespace framewire::test::nvcuvid_stand_in

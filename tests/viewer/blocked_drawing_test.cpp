@@ -64,9 +64,8 @@ TEST_F(BlockedDrawing, DelaysNoRecording) {
   EXPECT_EQ(view_blocked("100", "--frames", {"--delivery", "latest", "--output", film.c_str()}), ExitStatus::ok)
       << log_.text();
   EXPECT_GT(stats_["frames_recorded"], 2);
-  EXPECT_EQ(stats_["frames_recorded"].get<int>() + stats_["frames_unrecorded"].get<int>(),
-            stats_["frames_received"].get<int>());
-  EXPECT_EQ(std::filesystem::file_size(film), stats_["frames_recorded"].get<std::uint64_t>() * 64 * 36 * 4);
+  EXPECT_EQ(stats_["frames_recorded"] + stats_["frames_unrecorded"], stats_["frames_received"]);
+  EXPECT_EQ(std::filesystem::file_size(film), static_cast<std::uint64_t>(stats_["frames_recorded"]) * 64 * 36 * 4);
 }
 
 TEST_F(BlockedDrawing, DelaysNoKey) {
