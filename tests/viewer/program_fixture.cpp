@@ -6,8 +6,10 @@
 namespace framewire {
 
 std::map<std::string, std::int64_t> numbers_in(const std::string& file) {
+  std::ifstream text(file);
+  const nlohmann::json all = nlohmann::json::parse(text);
   std::map<std::string, std::int64_t> numbers;
-  for (const auto& [name, value] : nlohmann::json::parse(std::ifstream(file)).items()) {
+  for (const auto& [name, value] : all.items()) {
     if (value.is_number_integer()) {
       numbers[name] = value.get<std::int64_t>();
     }
