@@ -181,6 +181,7 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& que
   if (needed == queue.announced_epoch || queue.announced_epoch != queue.ready_epoch) {
     return std::nullopt;
   }
+  queue.epochs_missed += queue.announced_epoch != queue.sent_epoch ? 1U : 0U;
   queue.announced_epoch = needed;
   const Epoch& epoch = epoch_numbered(needed);
   return EpochStart{needed, epoch.format, epoch.pool};

@@ -80,6 +80,8 @@ class Stream {
  public:
   /// How long a device may take to fill a slot, or to copy it to or from host memory.
   static constexpr std::int64_t ready_timeout_ns = 2'000'000'000;
+  /// For how many formats in a row a viewer under `latest` may get ready in vain, because newer ones came meanwhile.
+  static constexpr std::uint32_t most_epochs_missed = 3;
 
   /// Throws Error (failed) for more than max_stream_viewers.
   explicit Stream(StreamOptions options);

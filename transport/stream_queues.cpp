@@ -58,9 +58,9 @@ void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   queue.counts.frames_unfilled += is_unfilled ? 1U : 0U;
 }
 
-/// The newest frame that is ready replaces all before it. Those behind it are not ready. One is kept in front of it if
-/// the viewer got ready for an earlier format, or still does, and has no frame of it: the newest of that format.
-/// Otherwise a source that changes its format faster than viewers can follow would never show them anything.
+/// The newest frame that is ready replaces all before it. Those behind it are not ready. If the viewer got ready for
+/// several formats in a row and had no frame of them, the newest frame of the format that it is or gets ready for is
+/// kept in front: a source that changes its format faster than that would never show anything otherwise.
 void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
   std::size_t newest = queue.waiting.size();
   while (newest > 1 && queue.waiting.at(newest - 1).readiness() != FenceState::done) {
@@ -78,11 +78,11 @@ void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
   }
 }
 
-/// How many frames there are up to the newest ready one of the announced epoch, before `newest`; 0 if there is none, if
-/// `newest` is of that epoch, or if the viewer has a frame of it.
+/// How many frames there are up to the newest ready one of the announced epoch, before `newest`; 0 if none is to be
+/// kept.
 std::size_t Stream::newest_of_awaited_epoch(const SubscriberQueue& queue, std::size_t newest) noexcept {
   const auto is_awaited = [&](std::size_t i) { return queue.waiting.at(i).pool_slot.epoch == queue.announced_epoch; };
-  if (queue.announced_epoch == queue.sent_epoch || is_awaited(newest)) {
+  if (queue.epochs_missed < most_epochs_missed || queue.announced_epoch == queue.sent_epoch || is_awaited(newest)) {
     return 0;
   }
   std::size_t count = newest;
@@ -199,6 +199,7 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
   const PoolSlot slot = part.pool_slot;
   ++room_changes_;
   queue.sent_epoch = slot.epoch;
+  queue.epochs_missed = 0;
   if (part.is_first) {
     queue.held.push(slot);
     if (queue.counts.first_frame == 0) {

@@ -114,11 +114,12 @@ struct SubscriberQueue {
   std::size_t max_held = 0;          // its capacity
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
-  std::uint32_t sent_epoch = 0;    // of the frame that the link was given last
-  bool takes_slices = false;       // the viewer does, in that epoch
-  bool is_replaced = false;        // another queue of its viewer is attached: this one does not count as a viewer
-  bool is_concluded = false;       // nothing more is sent over the link
-  std::uint64_t acknowledged = 0;  // of the link's frames, when the source was last told
+  std::uint32_t sent_epoch = 0;     // of the frame that the link was given last
+  std::uint32_t epochs_missed = 0;  // announced since then, but for the last one
+  bool takes_slices = false;        // the viewer does, in that epoch
+  bool is_replaced = false;         // another queue of its viewer is attached: this one does not count as a viewer
+  bool is_concluded = false;        // nothing more is sent over the link
+  std::uint64_t acknowledged = 0;   // of the link's frames, when the source was last told
   SubscriberQueueCounts counts;
 };
 
