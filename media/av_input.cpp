@@ -40,7 +40,7 @@ void AvInput::Implementation::open() {
   }
   duration_ns_ = frame_rate_.numerator != 0 ? frame_time_ns(frame_rate_, 1) : guessed_duration_ns;
   is_draining_ = is_over_ = is_lost_ = false;
-  frames_this_round_ = resumes_after_ && counts_time_ ? frames_this_round_ : 0;
+  frames_this_round_ = 0;
   first_timestamp_ = resumes_after_;
   start_timestamp_.reset();
   sought_before_start_ns_.reset();
@@ -60,9 +60,10 @@ void AvInput::Implementation::seek_to_start() {
   }
   const AVStream& stream = *input_.context->streams[stream_index_];
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
-  start_timestamp_ = resumes_after_
-                         ? saturating_add(last_timestamp_, 1)
-                         : saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
+  start_timestamp_ =
+      resumes_after_
+          ? saturating_add(saturating_add(*resumes_after_, av_rescale_q(pts_ns_, nanoseconds, stream.time_base)), 1)
+          : saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
   if (has_timestamps()) {
     seek_before_start(0);
   }

@@ -98,8 +98,8 @@ class AvInput {
   /// The most buffers that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
-  /// Reopens a lost input; a recording continues where it broke off, if it has timestamps. What decodes is chosen anew
-  /// if the input is coded otherwise than before. On failure returns false and sets fault().
+  /// Reopens a lost input; a recording continues where it broke off. What decodes is chosen anew if the input is coded
+  /// otherwise than before. On failure returns false and sets fault().
   bool reopen();
 
   /// Returns to the first picture. If the input can be read only once, returns false and sets fault().

@@ -85,7 +85,6 @@ class AvInput::Implementation {
   std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps
   std::uint64_t replays_seen_ = 0;                      // of the decoder, when it was counted last
   std::optional<std::int64_t> resumes_after_;           // first timestamp of a lost recording
-  std::int64_t last_timestamp_ = 0;                     // of the last picture that has one
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is damaged or missing

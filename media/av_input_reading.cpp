@@ -117,7 +117,7 @@ void AvInput::Implementation::take_end(int code, const Messages& messages) noexc
   const AVIOContext* io = input_.context->pb;
   const int io_error = io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
   is_draining_ = true;
-  resumes_after_ = input_.is_live || !has_timestamps() ? std::nullopt : first_timestamp_;
+  resumes_after_ = input_.is_live || counts_time_ || !has_timestamps() ? std::nullopt : first_timestamp_;
   is_lost_ = input_.is_network && (code != AVERROR_EOF || io_error != 0 || input_.ends_by_closing);
   if (interrupt_.is_late()) {
     read_problem_ = "nothing came for 30 s";
@@ -207,18 +207,17 @@ bool AvInput::Implementation::take_picture(AVFrame& picture) noexcept {
 }
 
 void AvInput::Implementation::set_time() noexcept {
-  const std::int64_t timestamp = frame_->best_effort_timestamp;
-  if (timestamp != AV_NOPTS_VALUE) {
-    last_timestamp_ = timestamp;
-    first_timestamp_ = first_timestamp_.value_or(timestamp);
-  }
   if (counts_time_) {
     pts_ns_ = frame_time_ns(frame_rate_, frames_this_round_);
     return;
   }
+  const std::int64_t timestamp = frame_->best_effort_timestamp;
   if (timestamp == AV_NOPTS_VALUE) {
     pts_ns_ = frames_this_round_ == 0 ? 0 : saturating_add(pts_ns_, duration_ns_);
     return;
+  }
+  if (!first_timestamp_) {
+    first_timestamp_ = timestamp;
   }
   const std::int64_t since_first = saturating_subtract(timestamp, *first_timestamp_);
   // Timestamps in a file may be nonsense. av_rescale_q() returns INT64_MIN for a result that does not fit.
