@@ -1,6 +1,7 @@
 #include "bench/xdp_rows.hpp"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,13 @@ FrameRowPlan frame_plan_of(const RowPlan& plan, std::size_t frame_bytes) {
 EthernetInterface usable_interface(const std::string& name) {
   require_capabilities(false);
   return find_interface(name);
+}
+
+/// What became of the row, if this end's set-up fails with `error`: a virtual cable goes with the process at its other
+/// end, and then the kernel refuses whatever is asked of its interface, often as an invalid argument.
+Error explained(const Error& error, const RowPlan& plan) {
+  const bool is_gone = !plan.is_remote && ::if_nametoindex(plan.interface.c_str()) == 0;
+  return is_gone ? Error::lost_peer("the virtual cable is gone: the process at its other end has ended") : error;
 }
 
 /// This end of a row: its interface and its socket.
@@ -113,7 +121,7 @@ RowResult send_xdp_row(const RowPlan& plan, const ServerConnection& server, cons
     server.channel().send(xdp_end_message(side->own()));
     expect(server.receive(), "ready");
   } catch (const Error& error) {
-    throw CannotBegin(error);
+    throw CannotBegin(explained(error, plan));
   }
   RowPlan labelled = plan;
   labelled.label = side->label(plan);

@@ -49,6 +49,11 @@ def has_bpf(pid: int) -> bool:
     return any("bpf" in link for link in links)
 
 
+def is_zombie(pid: int) -> bool:
+    """Whether the process has ended, and its parent has not asked how."""
+    return "State:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text()
+
+
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class OverAVirtualCable(BenchPrograms):
     def setUp(self):
@@ -98,7 +103,7 @@ class OverAVirtualCable(BenchPrograms):
         program = self.start(harness.BIN / "framewire-bench", *XDP, "--operation", "stream", "--message-bytes", "64",
                              "--duration", "1s", "--batch", "32", *options)
         server = harness.wait_until(lambda: servers_of(program), "the row's server")[0]
-        harness.wait_until(lambda: has_bpf(server), "a row over XDP")
+        harness.wait_until(lambda: has_bpf(server), "a row over XDP", poll_interval_s=0.001)
         self.assertNotEqual(os.readlink(f"/proc/{server}/ns/net"), os.readlink("/proc/self/ns/net"))
         return program, server
 
@@ -117,6 +122,16 @@ class OverAVirtualCable(BenchPrograms):
             os.kill(server, signal.SIGKILL)
             self.assertEqual(program.wait_end(), harness.LOST, program.text)
             self.check_that_nothing_is_left(program)
+
+    def test_a_cable_that_goes_before_its_program_is_attached(self):
+        """The server prepares its end first. Whatever this end does at that moment, it has lost its peer."""
+        program, server = self.begin("--xdp-mode", "generic")
+        program.pause()
+        os.kill(server, signal.SIGKILL)
+        harness.wait_until(lambda: is_zombie(server), "the server to end")
+        program.go_on()
+        self.assertEqual(program.wait_end(), harness.LOST, program.text)
+        self.check_that_nothing_is_left(program)
 
     def test_ctrl_c_ends_it(self):
         for wait in ((), ("--spin",)):

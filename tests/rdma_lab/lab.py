@@ -42,8 +42,9 @@ def is_ours(entry: dict) -> bool:
     return not program or name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
-# In the listing of each kind of verbs object: the number that its entries have. Others name a pd, too, so it is last.
-NUMBER_OF = {"cq": "cqn", "qp": "lqpn", "cm_id": "cm-idn", "mr": "mrn", "pd": "pdn"}
+# In the listing of each kind of verbs object: the number that its entries have. An entry may name objects of the kinds
+# behind its own, too: a cm_id its qp, an mr its pd.
+NUMBER_OF = {"cm_id": "cm-idn", "qp": "lqpn", "cq": "cqn", "mr": "mrn", "pd": "pdn"}
 
 
 def held_objects(*kinds: str) -> dict:
