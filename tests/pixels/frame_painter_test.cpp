@@ -72,8 +72,8 @@ double reference_mean_of(Size plane, Size drawn, std::uint32_t x, std::uint32_t 
   const auto [left, right] = covered_range(x, drawn.width, plane.width, shift_x, downscale);
   const auto [top, bottom] = covered_range(y, drawn.height, plane.height, shift_y, downscale);
   double sum = 0;
-  for (std::uint32_t row = 0; row < plane.height; ++row) {
-    for (std::uint32_t column = 0; column < plane.width; ++column) {
+  for (auto row = static_cast<std::uint32_t>(top); row < bottom; ++row) {
+    for (auto column = static_cast<std::uint32_t>(left); column < right; ++column) {
       sum += value(std::size_t{row} * plane.width + column) * covered(column, left, right) * covered(row, top, bottom);
     }
   }
