@@ -11,6 +11,10 @@ double sum_of_movements(double one, double other) noexcept {
   return std::clamp(one + other, -max_input_position, max_input_position);
 }
 
+bool is_movement(const InputEvent& event) noexcept {
+  return std::holds_alternative<PointerInput>(event.what);
+}
+
 }  // namespace
 
 std::uint64_t InputQueue::push(const InputBatch& batch) {
@@ -81,12 +85,11 @@ bool InputQueue::merge(const InputEvent& event) {
 
 /// The oldest one. False: none waits.
 bool InputQueue::drop_movement() noexcept {
-  const auto found = std::ranges::find_if(
-      waiting_, [](const Waiting& one) { return std::holds_alternative<PointerInput>(one.event.what); });
-  if (found == waiting_.end()) {
+  if (movements_ == 0) {
     return false;
   }
-  waiting_.erase(found);
+  waiting_.erase(std::ranges::find_if(waiting_, is_movement, &Waiting::event));
+  --movements_;
   return true;
 }
 
@@ -148,6 +151,7 @@ bool InputQueue::is_one_key_too_many(const InputEvent& event) const noexcept {
 
 void InputQueue::add(Waiting waiting) {
   note(waiting.event);
+  movements_ += is_movement(waiting.event) ? 1U : 0U;
   waiting_.push_back(std::move(waiting));
 }
 
@@ -230,6 +234,7 @@ std::optional<InputBatch> InputQueue::take() {
   InputBatch batch{.viewer = waiting_.front().viewer, .epoch = waiting_.front().epoch, .events = {}};
   while (!waiting_.empty() && waiting_.front().viewer == batch.viewer && waiting_.front().epoch == batch.epoch &&
          batch.events.size() < max_input_events) {
+    movements_ -= is_movement(waiting_.front().event) ? 1U : 0U;
     batch.events.push_back(std::move(waiting_.front().event));
     waiting_.pop_front();
   }

@@ -60,6 +60,7 @@ class InputQueue {
   void add(Waiting waiting);
 
   std::deque<Waiting> waiting_;
+  std::size_t movements_ = 0;  // of those that wait; without any, a full queue is not searched for one
   // States that came when there was no room, and that the reader was not told of. Only while others wait.
   std::array<std::optional<Waiting>, max_input_gamepads> late_gamepads_;
   std::optional<Waiting> late_size_;

@@ -28,7 +28,7 @@ jobs_at_once() {
 configure() {
   mkdir -p "build/$1"
   local options=("-DFRAMEWIRE_OMITTED_TESTS=${FRAMEWIRE_OMITTED_TESTS-}")
-  [ -z "${FRAMEWIRE_UNITY-}" ] || options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=10)
+  [ -z "${FRAMEWIRE_UNITY-}" ] || options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=20)
   if ! cmake --preset "$1" "${options[@]}" >"build/$1/configure.log" 2>&1; then
     cat "build/$1/configure.log" >&2
     printf 'cmake --preset %s failed; its words are above\n' "$1" >&2

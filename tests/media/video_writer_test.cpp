@@ -177,7 +177,7 @@ TEST_F(VideoWriterTest, LaterFramesOfAnotherRangeHaveTheColoursOfTheFirst) {
   ASSERT_EQ(write_all(writer, full, white_frame(full, full_white)), WriteResult::written);
   const auto written = read_file(folder_.file("out.raw"));
   ASSERT_EQ(written.size(), 2 * first.size());
-  EXPECT_TRUE(std::ranges::equal(std::span(written).last(first.size()), first));
+  EXPECT_TRUE(are_equal(std::span(written).last(first.size()), first));
 }
 
 TEST_F(VideoWriterTest, ColoursThatOnlyHaveAnotherNameAreNotConverted) {
@@ -188,7 +188,7 @@ TEST_F(VideoWriterTest, ColoursThatOnlyHaveAnotherNameAreNotConverted) {
     format.colour.matrix = matrix;
     ASSERT_EQ(write_all(writer, format, frames), WriteResult::written);
     const auto written = read_file(folder_.file("out.raw"));
-    EXPECT_TRUE(std::ranges::equal(std::span(written).last(frames.size()), frames)) << name(matrix);
+    EXPECT_TRUE(are_equal(std::span(written).last(frames.size()), frames)) << name(matrix);
   }
 }
 

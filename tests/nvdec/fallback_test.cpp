@@ -31,7 +31,7 @@ class NvdecFallback : public DecodedFilm {
                             const std::string& reason, const StreamOptions& stream = {}) {
     Shown shown = show(source, stream);
     EXPECT_EQ(shown.error, "") << reason;
-    EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, pixel_format)) << reason;
+    EXPECT_TRUE(are_equal(joined(shown.frames), decoded_by_ffmpeg(folder_, file, pixel_format))) << reason;
     EXPECT_EQ(source.decoder().find(" (cuda)"), std::string::npos) << reason;
     const std::string line = "'" + file + "' is decoded by the processor (cuda: " + reason;
     EXPECT_EQ(count_of(line, log_.text()), 1U) << reason << "\n" << log_.text();
@@ -86,7 +86,7 @@ TEST_F(NvdecFallback, PicturesBeforeTheStartAreNoDelivery) {
       EXPECT_EQ(shown.error, "") << name;
       const std::vector<std::byte> all = decoded_by_ffmpeg(folder_, file, "yuv420p");
       const std::size_t before = 10 * all.size() / film_frames;
-      EXPECT_TRUE(std::ranges::equal(joined(shown.frames), std::span(all).subspan(before))) << name << function;
+      EXPECT_TRUE(are_equal(joined(shown.frames), std::span(all).subspan(before))) << name << function;
       cuda_stand_in::reset();
     }
   }
@@ -169,7 +169,7 @@ TEST_F(NvdecFallback, AKeyPictureMayComeLate) {
     EXPECT_NE(said.text().find("(cuda: cuvidMapVideoFrame"), std::string::npos) << said.text();
     const Shown shown = show(source);
     EXPECT_EQ(shown.error, "");
-    EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, "yuv420p"));
+    EXPECT_TRUE(are_equal(joined(shown.frames), decoded_by_ffmpeg(folder_, file, "yuv420p")));
     cuda_stand_in::reset();
   }
 }
@@ -310,7 +310,7 @@ TEST_F(NvdecReopening, ALoopedFileMayBecomeAnotherFilm) {
   const std::string file = folder_.file("input.h264");
   const std::vector<SeenFrame> second(automatic.frames.begin() + film_frames, automatic.frames.end());
   EXPECT_TRUE(packed(automatic.frames.front()) == nv12(0, 320, 180));
-  EXPECT_TRUE(joined(second) == decoded_by_ffmpeg(folder_, file, "yuv422p"));
+  EXPECT_TRUE(are_equal(joined(second), decoded_by_ffmpeg(folder_, file, "yuv422p")));
   EXPECT_EQ(count_of("is decoded by the processor (cuda: libav does not decode ffv1 by it", log_.text()), 1U);
 
   const Shown by_cuda = become_another("cuda", std::uint64_t{2} * film_frames);

@@ -197,7 +197,7 @@ TEST_F(Nvdec, WithoutTheOptionTheProcessorDecodes) {
   const std::string file = h264();
   AvSource source(on("none", file), log_);
   EXPECT_EQ(source.decoder(), "h264");
-  EXPECT_TRUE(joined(show(source).frames) == decoded_by_ffmpeg(folder_, file, "yuv420p"));
+  EXPECT_TRUE(are_equal(joined(show(source).frames), decoded_by_ffmpeg(folder_, file, "yuv420p")));
   EXPECT_EQ(nvcuvid_stand_in::decoded_pictures(), 0U);
 }
 

@@ -50,7 +50,7 @@ TEST_P(DirectCodecTest, EveryPictureIsWhatFfmpegDecodesAndStaysSoWhileItIsShown)
   const Shown shown = show(source, {}, true, held_by_viewer);
   EXPECT_EQ(shown.error, "");
   ASSERT_EQ(shown.frames.size(), 48U);
-  EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, coded.pixel_format));
+  EXPECT_TRUE(are_equal(joined(shown.frames), decoded_by_ffmpeg(folder_, file, coded.pixel_format)));
   EXPECT_EQ(shown.frames_changed, 0U);
   if (coded.is_placed) {
     // The first frames are decoded before the required slot size is known.
@@ -76,7 +76,7 @@ TEST_F(DirectDecodingTest, RowsOfAnOddWidthThatWouldTravelPaddedAreCopied) {
   AvSource source(unpaced(file), log_);
   const Shown shown = show(source);
   EXPECT_EQ(source.frames_placed(), 0U);
-  EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, "yuv420p"));
+  EXPECT_TRUE(are_equal(joined(shown.frames), decoded_by_ffmpeg(folder_, file, "yuv420p")));
 }
 
 TEST_F(DirectDecodingTest, WhatIsConvertedIsNotPlaced) {
@@ -109,7 +109,7 @@ TEST_F(DirectDecodingTest, LoopsAndChangesOfFormatKeepEveryPicture) {
   EXPECT_EQ(shown.error, "");
   const std::size_t once = wanted.size();
   wanted.insert(wanted.end(), wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(once));
-  EXPECT_TRUE(joined(shown.frames) == wanted);
+  EXPECT_TRUE(are_equal(joined(shown.frames), wanted));
   EXPECT_EQ(shown.frames_changed, 0U);
   EXPECT_GE(source.frames_placed(), 96U);
 }

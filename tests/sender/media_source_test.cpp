@@ -32,7 +32,7 @@ TEST_F(AvSourceTest, EveryPictureArrivesUnchanged) {
   const Shown shown = show(source);
   EXPECT_EQ(shown.error, "");
   ASSERT_EQ(shown.frames.size(), 15U);
-  EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, "yuv420p"));
+  EXPECT_TRUE(are_equal(joined(shown.frames), decoded_by_ffmpeg(folder_, file, "yuv420p")));
   for (std::size_t i = 0; i < 15; ++i) {
     EXPECT_EQ(shown.frames.at(i).header.pts_ns, static_cast<std::int64_t>(i) * 40 * ns_per_ms);
   }

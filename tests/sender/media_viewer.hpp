@@ -21,6 +21,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "sender/source.hpp"
+#include "tests/base/equal_bytes.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/stream.hpp"
 
@@ -66,7 +67,7 @@ class TakesAll final : public SenderLink {
       const Held oldest = held_.front();
       held_.erase(held_.begin());
       const std::vector<std::byte>& then = frames_[oldest.number].payload;
-      frames_changed_ += keeps_payload_ && !std::ranges::equal(oldest.payload, then) ? 1U : 0U;
+      frames_changed_ += keeps_payload_ && !are_equal(oldest.payload, then) ? 1U : 0U;
       done_.push_back(oldest.slot);
     }
     return SendResult::accepted;
