@@ -30,6 +30,7 @@ void AvInput::Implementation::open() {
   decoder_.close();
   { const OpenedInput closed = std::move(input_); }  // closes the device before it is reopened
   input_ = open_input(options_, interrupt_, *log_);
+  resumes_ = resumes_ && !input_.is_live;
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
   decoder_.open(stream, input_);
@@ -40,18 +41,24 @@ void AvInput::Implementation::open() {
   }
   duration_ns_ = frame_rate_.numerator != 0 ? frame_time_ns(frame_rate_, 1) : guessed_duration_ns;
   is_draining_ = is_over_ = is_lost_ = false;
-  frames_this_round_ = 0;
-  first_timestamp_ = resumes_after_;
+  if (!resumes_) {
+    frames_this_round_ = 0;
+    first_timestamp_.reset();
+    last_timestamp_.reset();
+  }
   start_timestamp_.reset();
   sought_before_start_ns_.reset();
   read_problem_.clear();
   seek_to_start();
 }
 
-/// Seeks to the key frame before options_.start_ns. If the input cannot seek, earlier pictures are decoded and dropped.
+/// Seeks to the key frame before options_.start_ns, or before the pictures that were not yet read when the input was
+/// lost. If the input cannot seek, earlier pictures are decoded and dropped.
 void AvInput::Implementation::seek_to_start() {
   passed_over_ns_ = 0;
-  if (options_.start_ns == 0 && !resumes_after_) {
+  passes_over_ns_ = options_.start_ns;
+  has_passed_over_ = has_sought_ = false;
+  if (options_.start_ns == 0 && !resumes_) {
     return;
   }
   if (input_.is_live) {
@@ -60,12 +67,30 @@ void AvInput::Implementation::seek_to_start() {
   }
   const AVStream& stream = *input_.context->streams[stream_index_];
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
-  start_timestamp_ =
-      resumes_after_
-          ? saturating_add(saturating_add(*resumes_after_, av_rescale_q(pts_ns_, nanoseconds, stream.time_base)), 1)
-          : saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
-  if (has_timestamps()) {
+  start_timestamp_ = saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
+  if (resumes_) {
+    seek_to_resume();
+  } else if (has_timestamps()) {
     seek_before_start(0);
+  }
+}
+
+/// Throws Error if libav fails to seek: nobody knows where it reads then, so the next try does without.
+void AvInput::Implementation::seek_to_resume() {
+  if (!has_timestamps() || !last_timestamp_) {
+    passes_over_ns_ = saturating_add(passes_over_ns_,
+                                     saturating_multiply(static_cast<std::int64_t>(frames_this_round_), duration_ns_));
+    return;
+  }
+  start_timestamp_ = saturating_add(*last_timestamp_, 1);
+  passes_over_ns_ = 0;
+  if (!input_.can_seek || !std::exchange(seeks_to_resume_, true)) {
+    return;
+  }
+  seek_before_start(0);
+  if (!has_sought_ || input_.io_error() != 0) {
+    seeks_to_resume_ = false;
+    throw Error::failed("cannot seek in " + quote(options_.name, 200) + " to where it broke off");
   }
 }
 
@@ -80,8 +105,9 @@ void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
   const std::int64_t to =
       std::max(begin, saturating_subtract(*start_timestamp_, av_rescale_q(by_ns, nanoseconds, stream.time_base)));
-  const bool has_sought = avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) >= 0;
-  sought_before_start_ns_ = has_sought && to > begin ? std::optional(by_ns) : std::nullopt;
+  interrupt_.set_deadline_ns(input_.is_network ? monotonic_ns() + silence_limit_ns : 0);
+  has_sought_ = avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) >= 0;
+  sought_before_start_ns_ = has_sought_ && to > begin ? std::optional(by_ns) : std::nullopt;
 }
 
 /// Whether to drop the decoded picture. If the seek led behind the wanted picture (mpegts), seeks again, further back.
@@ -98,13 +124,16 @@ bool AvInput::Implementation::is_before_start() noexcept {
       read_problem_.clear();
       return true;
     }
-    return frame_->best_effort_timestamp < *start_timestamp_;
+    const bool is_before = frame_->best_effort_timestamp < *start_timestamp_;
+    has_passed_over_ = has_passed_over_ || is_before;
+    return is_before;
   }
   if (std::exchange(replays_seen_, decoder_.replays()) != decoder_.replays()) {
     passed_over_ns_ = 0;  // another decoder gives them all anew
   }
-  const bool is_before = passed_over_ns_ < options_.start_ns;
+  const bool is_before = passed_over_ns_ < passes_over_ns_;
   passed_over_ns_ = saturating_add(passed_over_ns_, is_before ? duration_ns_ : 0);
+  has_passed_over_ = has_passed_over_ || is_before;
   return is_before;
 }
 
@@ -118,6 +147,9 @@ void AvInput::Implementation::read_first() {
     first_is_ready_ = true;
     return;
   }
+  if (result == AvRead::end && resumes_ && has_passed_over_ && fault_.empty()) {
+    return;  // it was lost after its last picture: the next read() says that it has ended
+  }
   const std::string start = "cannot play " + quote(options_.name, 200) + ": ";
   if (result == AvRead::cancelled) {
     throw Error::failed(start + "it was stopped before the first picture");
@@ -125,7 +157,7 @@ void AvInput::Implementation::read_first() {
   if (result == AvRead::none_yet) {
     throw Error::failed(start + "the device gave no picture within 30 s; look whether another program uses it");
   }
-  if (start_timestamp_ && !resumes_after_ && fault_.empty()) {
+  if (start_timestamp_ && !resumes_ && fault_.empty()) {
     throw Error::failed(start + "it ends before " + std::to_string(options_.start_ns / ns_per_s) +
                         " s, where --start is; choose an earlier time");
   }
@@ -145,14 +177,23 @@ bool AvInput::Implementation::rewind() {
     return false;
   }
   fault_.clear();
-  resumes_after_.reset();
-  return seek_to_first() || open_again();
+  if (seek_to_first()) {
+    return true;
+  }
+  resumes_ = false;
+  return open_again();
 }
 
 /// A recording continues after the last picture read.
 bool AvInput::Implementation::reopen() {
   fault_.clear();
-  return open_again() && fault_.empty();
+  if (!open_again() || !fault_.empty()) {
+    return false;
+  }
+  if (resumes_ && !has_sought_) {
+    log_->info(quote(options_.name, 200) + " cannot seek: it is read from its beginning, without what was read before");
+  }
+  return true;
 }
 
 /// False, with a fault, when it cannot be opened or has no picture.
@@ -214,6 +255,9 @@ bool AvInput::Implementation::seek_to_first() {
   }
   decoder_.flush();
   const std::int64_t first = *first_timestamp_;
+  if (start_timestamp_) {
+    start_timestamp_ = first;  // it may be where a loss was
+  }
   is_draining_ = is_over_ = is_lost_ = false;
   frames_this_round_ = 0;
   read_problem_.clear();

@@ -38,6 +38,9 @@ struct AvInputOptions {
   std::string format{};
   /// The first picture is the first at or after this time. Not for live inputs.
   std::int64_t start_ns = 0;
+  /// A lost recording is going to be reopened: pictures that the decoder still holds then come after reopen(), because
+  /// others may belong between them. Otherwise they come before AvRead::lost.
+  bool resumes = false;
   /// What decodes. A device that cannot is an Error, or with `automatic` one line of the log.
   HwAccel hw_accel{};
   /// Where start_copy() puts pictures: the host's memory, or that of a GPU, which then also decodes. Outlives this.
@@ -98,8 +101,8 @@ class AvInput {
   /// The most buffers that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
-  /// Reopens a lost input; a recording continues where it broke off. What decodes is chosen anew if the input is coded
-  /// otherwise than before. On failure returns false and sets fault().
+  /// Reopens a lost input; a recording continues where it broke off, and may have ended there. What decodes is chosen
+  /// anew if the input is coded otherwise than before. On failure returns false and sets fault().
   bool reopen();
 
   /// Returns to the first picture. If the input can be read only once, returns false and sets fault().

@@ -53,6 +53,7 @@ class AvInput::Implementation {
   bool open_again();
   void read_first();
   void seek_to_start();
+  void seek_to_resume();
   void seek_before_start(std::int64_t by_ns) noexcept;
   [[nodiscard]] bool has_timestamps() const noexcept;
   [[nodiscard]] bool is_before_start() noexcept;
@@ -82,9 +83,14 @@ class AvInput::Implementation {
   std::optional<std::int64_t> first_timestamp_;
   std::optional<std::int64_t> start_timestamp_;         // earlier pictures are dropped
   std::optional<std::int64_t> sought_before_start_ns_;  // how far before; until the first picture after the seek
+  bool has_sought_ = false;                             // to start_timestamp_
+  bool seeks_to_resume_ = true;                         // else it is read from its beginning
+  bool has_passed_over_ = false;                        // a picture before the start was dropped
   std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps
+  std::int64_t passes_over_ns_ = 0;                     // dropped in all, for inputs without timestamps
   std::uint64_t replays_seen_ = 0;                      // of the decoder, when it was counted last
-  std::optional<std::int64_t> resumes_after_;           // first timestamp of a lost recording
+  bool resumes_ = false;                                // a lost recording: reopened, it goes on where it broke off
+  std::optional<std::int64_t> last_timestamp_;          // of the last picture that has one
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is damaged or missing

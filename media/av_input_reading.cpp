@@ -73,6 +73,10 @@ std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   if (const std::optional<AvRead> result = fetch_packet(messages)) {
     return result;
   }
+  if (is_lost_ && resumes_ && options_.resumes) {
+    // Without the packets to come, the decoder would leave out pictures that precede those that it still holds.
+    return finish();
+  }
   const int code = decoder_.send(is_draining_ ? nullptr : packet_.get());
   if (code < 0 && !is_draining_) {
     ++error_count_;
@@ -91,6 +95,16 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
   for (;;) {
     messages.clear();
     const int code = av_read_frame(input_.context.get(), packet_.get());
+    if (code == 0 && input_.is_network && !input_.is_live && input_.io_error() != 0) {
+      // libav has given up the connection. This packet may be cut off, or come after others that are missing: a format
+      // looks for the next thing that it knows, and asks the server for it anew.
+      av_packet_unref(packet_.get());
+      if (interrupt_.is_cancelled()) {
+        return AvRead::cancelled;
+      }
+      take_end(input_.io_error(), messages);
+      return std::nullopt;
+    }
     if (code == 0 && packet_->stream_index == stream_index_) {
       last_packet_end_bytes_ = packet_->pos + packet_->size;
       const bool is_cut = (packet_->flags & AV_PKT_FLAG_CORRUPT) != 0;
@@ -114,17 +128,15 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
 
 /// No more packets come: finds the reason, and whether reopening the input is worthwhile.
 void AvInput::Implementation::take_end(int code, const Messages& messages) noexcept {
-  const AVIOContext* io = input_.context->pb;
-  const int io_error = io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
   is_draining_ = true;
-  resumes_after_ = input_.is_live || counts_time_ || !has_timestamps() ? std::nullopt : first_timestamp_;
-  is_lost_ = input_.is_network && (code != AVERROR_EOF || io_error != 0 || input_.ends_by_closing);
+  is_lost_ = input_.is_network && (code != AVERROR_EOF || input_.io_error() != 0 || input_.ends_by_closing);
+  resumes_ = resumes_ || (is_lost_ && !input_.is_live);
   if (interrupt_.is_late()) {
     read_problem_ = "nothing came for 30 s";
   } else if (code != AVERROR_EOF || !messages.last().empty()) {
-    read_problem_ = messages.reason(code);
-  } else if (io_error != 0) {
-    read_problem_ = error_text(io_error);
+    read_problem_ = resumes_ && !messages.first().empty() ? messages.first() : messages.reason(code);
+  } else if (input_.io_error() != 0) {
+    read_problem_ = error_text(input_.io_error());
   } else if (has_unread_rest()) {
     read_problem_ = "the last picture is cut off";
   } else if (is_lost_) {
@@ -207,17 +219,18 @@ bool AvInput::Implementation::take_picture(AVFrame& picture) noexcept {
 }
 
 void AvInput::Implementation::set_time() noexcept {
+  const std::int64_t timestamp = frame_->best_effort_timestamp;
+  if (timestamp != AV_NOPTS_VALUE) {
+    last_timestamp_ = timestamp;
+    first_timestamp_ = first_timestamp_.value_or(timestamp);
+  }
   if (counts_time_) {
     pts_ns_ = frame_time_ns(frame_rate_, frames_this_round_);
     return;
   }
-  const std::int64_t timestamp = frame_->best_effort_timestamp;
   if (timestamp == AV_NOPTS_VALUE) {
     pts_ns_ = frames_this_round_ == 0 ? 0 : saturating_add(pts_ns_, duration_ns_);
     return;
-  }
-  if (!first_timestamp_) {
-    first_timestamp_ = timestamp;
   }
   const std::int64_t since_first = saturating_subtract(timestamp, *first_timestamp_);
   // Timestamps in a file may be nonsense. av_rescale_q() returns INT64_MIN for a result that does not fit.

@@ -232,7 +232,9 @@ void classify(const Address& address, OpenedInput& input) {
                                        "rtmpe", "mmsh", "mmst"}) ||
                   (input.is_network && has_no_end);
   // A connection closed by a dying server looks like a regular end. Playlists mark their end.
-  input.ends_by_closing = input.is_network && input.is_live && !is_one_of(format, {"hls", "dash"});
+  const bool has_parts = is_one_of(format, {"hls", "dash"});
+  input.ends_by_closing = input.is_network && input.is_live && !has_parts;
+  input.can_seek = context.pb == nullptr || context.pb->seekable != 0 || has_parts;
 }
 
 }  // namespace
@@ -240,6 +242,11 @@ void classify(const Address& address, OpenedInput& input) {
 bool Interrupt::is_late() const noexcept {
   const std::int64_t deadline_ns = deadline_ns_;
   return deadline_ns != 0 && monotonic_ns() > deadline_ns;
+}
+
+int OpenedInput::io_error() const noexcept {
+  const AVIOContext* io = context->pb;
+  return io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
 }
 
 int Interrupt::check(void* self) noexcept {
@@ -284,9 +291,12 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt, Log&
   if (code < 0 || interrupt.is_cancelled()) {
     throw open_error(options, address, interrupt, messages, code);
   }
-  interrupt.set_deadline_ns(0);
   input.takes_frame_rate = asked_for_rate && !dictionary.has("framerate");
   classify(address, input);
+  if (input.is_network && !input.is_live && input.io_error() != 0) {
+    throw open_error(options, address, interrupt, messages, input.io_error());  // parts may be missing in between
+  }
+  interrupt.set_deadline_ns(0);
   return input;
 }
 

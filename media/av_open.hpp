@@ -44,7 +44,11 @@ struct OpenedInput {
   bool is_live = false;       // cannot be paused: devices, rtsp, udp …
   bool is_network = false;
   bool ends_by_closing = false;   // a connection without an end marker: closing it may be a loss
+  bool can_seek = false;          // its protocol can; the format may still be unable to
   bool takes_frame_rate = false;  // the wanted frame rate was set on the device or the format
+
+  /// Why libav gave up the connection; 0 if it did not. It stays, also if later reads succeed.
+  [[nodiscard]] int io_error() const noexcept;
 };
 
 /// Opens and probes. Throws Error that names the source, the problem and the remedy.

@@ -9,6 +9,7 @@ import pictures
 
 SEND = harness.BIN / "framewire-send"
 LISTENING = "0A"  # in /proc/net/tcp
+LIBAV_GIVES_UP = ("--input-option", "reconnect_delay_max=0")  # after one try, so that the sender has to open it again
 
 
 def listens(port: int) -> bool:
@@ -18,19 +19,25 @@ def listens(port: int) -> bool:
 
 
 class BreaksOff(http.server.BaseHTTPRequestHandler):
-    """Serves a file from the requested offset. Its first answers break off in the middle."""
+    """Serves a file from the requested offset. Its first answers break off in the middle, and the next ones refuse."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         data, begin = self.server.data, 0
-        if wanted := self.headers.get("Range"):
+        wanted = self.headers.get("Range") if self.server.can_seek else None
+        if wanted:
             begin = int(wanted.removeprefix("bytes=").split("-")[0])
         self.server.beginnings.append(begin)
+        if not self.server.breaks and self.server.refusals > 0:
+            self.server.refusals -= 1
+            self.send_error(503)
+            return
         breaks = self.server.breaks.pop(0) if self.server.breaks else len(data)
         self.send_response(206 if wanted else 200)
-        self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(len(data) - begin))
-        self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+        if self.server.can_seek:
+            self.send_header("Accept-Ranges", "bytes")
+            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
         self.end_headers()
         self.wfile.write(data[begin:max(begin, breaks)])
         self.close_connection = True
@@ -118,28 +125,76 @@ class Inputs(harness.EndToEnd):
             sender.signal(number)
             self.ends(sender)
 
-    def film_by_http(self, *breaks):
+    def film_by_http(self, *breaks, refusals=0, can_seek=True, encode=(), options=()):
+        """Sends a film from a server whose answers break off at `breaks`. Returns the server, the sender, the film.
+
+        libav probes 5 s at most: a film that breaks off later is open by then.
+        """
         film = self.file("film.mkv")
-        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi",
-                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v", "60",
-                                  "-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p", film))
+        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi",
+                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v", "300",
+                                  "-c:v", "libx264", "-g", "30", "-pix_fmt", "yuv420p", *encode, film))
         data = film.read_bytes()
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), BreaksOff)
         server.data, server.beginnings, server.breaks = data, [], [int(len(data) * one) for one in breaks]
+        server.refusals, server.can_seek = refusals, can_seek
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        sender = self.send_on(f"http://127.0.0.1:{server.server_port}/film.mkv?x=1", "--delivery", "every", "--no-pace")
+        sender = self.send_on(f"http://127.0.0.1:{server.server_port}/film.mkv?x=1", "--delivery", "every", "--no-pace",
+                              *options)
+        return server, sender, film
+
+    def shows_whole_film(self, sender, film):
         viewer = self.view(f"{sender.address}/film", "--output", self.file("out.yuv"))
         self.ends(viewer)
         self.ends(sender)
-        self.assertEqual(self.file("out.yuv").read_bytes(), pictures.read_by_ffmpeg("-i", film))
-        return server, sender
+        # Not assertEqual(), which would look for the differences of films for minutes.
+        self.assertTrue(self.file("out.yuv").read_bytes() == pictures.read_by_ffmpeg("-i", film), sender.text)
 
     def test_a_film_by_http_goes_on_where_it_was_cut_off(self):
-        server, _ = self.film_by_http(0.6)
+        server, sender, film = self.film_by_http(0.6)
+        self.shows_whole_film(sender, film)
         self.assertGreater(len(server.beginnings), 1, "it was cut off")
+
+    def test_a_film_by_http_that_is_opened_again_goes_on_where_it_was_cut_off(self):
+        # A format may ask for other places at once, so that some numbers of refusals let it go on behind a gap.
+        refused = [(count, True, ()) for count in (1, 2, 3, 4)]
+        for refusals, can_seek, options in (*refused, (4, True, ("--fps", "24")), (2, False, ()),
+                                            (2, False, ("--fps", "24"))):
+            with self.subTest(refusals=refusals, can_seek=can_seek, options=options):
+                _, sender, film = self.film_by_http(0.6, refusals=refusals, can_seek=can_seek,
+                                                    options=(*LIBAV_GIVES_UP, *options))
+                self.shows_whole_film(sender, film)
+                sender.wait_line(r"breaks off after \d+ frames: .*opened again \(loss 1\)")
+                sender.wait_line("is back after")
+                self.assertEqual("cannot seek: it is read from its beginning" in sender.text, not can_seek, sender.text)
+                self.assertEqual(self.stats(sender)["source_losses"], 1)
+
+    def test_a_film_by_http_that_was_cut_off_after_its_last_picture_ends(self):
+        _, sender, film = self.film_by_http(0.9999, refusals=3, encode=("-tune", "zerolatency"),
+                                            options=(*LIBAV_GIVES_UP, "--input-option", "threads=1"))
+        self.shows_whole_film(sender, film)
+        sender.wait_line("breaks off after 300 frames: .*opened again")
+
+    def test_ctrl_c_while_a_film_by_http_is_refused(self):
+        server, sender, _ = self.film_by_http(0.6, refusals=10 ** 9, options=LIBAV_GIVES_UP)
+        viewer = self.view(sender.address)
+        sender.wait_line("opened again")
+        asked = len(server.beginnings)
+        harness.wait_until(lambda: len(server.beginnings) > asked, "the sender to ask again")
+        sender.interrupt()
+        self.ends(sender)
+        self.ends(viewer)
+
+    def test_retry_ends_a_film_by_http_too(self):
+        for retry, wanted in (("0", "; what came before was sent"), ("300ms", "did not come back within 0.3 s")):
+            _, sender, _ = self.film_by_http(0.6, refusals=10 ** 9, options=(*LIBAV_GIVES_UP, "--retry", retry))
+            viewer = self.view(sender.address)
+            self.ends(sender, harness.FAILED)
+            self.one_message(sender, wanted, beside="opened again")
+            self.ends(viewer)
 
     def test_libavs_options(self):
         film = self.file("film.mkv")

@@ -31,6 +31,7 @@ AvInputOptions input_options(const SourceOptions& options, std::function<bool()>
           .options = options.input_options,
           .format = options.input_format,
           .start_ns = options.start_ns,
+          .resumes = options.retry_ns != 0,
           .hw_accel = parse_hw_accel(options.hw_accel),
           .slots_memory = options.memory,
           .is_cancelled = std::move(is_cancelled)};

@@ -17,7 +17,7 @@ namespace framewire {
 /// Recordings are paced by their timestamps (SourceOptions::realtime) and wait for viewers as the delivery mode
 /// requires. Live inputs never wait: a frame without a viewer or a free slot is dropped and counted. A change of size
 /// or format begins a new epoch. Pictures are decoded directly into slots if codec and format allow, else copied there.
-/// A lost network input is reopened for up to SourceOptions::retry_ns.
+/// A lost network input is reopened for up to SourceOptions::retry_ns; a recording goes on where it broke off.
 class AvSource final : public Source {
  public:
   /// Opens the input and decodes the first picture. Throws Error. `log` outlives the source. `is_cancelled` aborts
