@@ -200,7 +200,7 @@ void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame&
   frame.format = to_av(layout.format);
   frame.width = static_cast<int>(layout.width);
   frame.height = static_cast<int>(layout.height);
-  for (std::uint32_t i = 0; i < info(colour_format(layout.format)).plane_count; ++i) {
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes.at(i);
     // libav has no const frames; the callers only read.
     frame.data[i] = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes)) + plane.offset_bytes;

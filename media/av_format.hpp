@@ -52,7 +52,7 @@ const char* name(AVPixelFormat format) noexcept;
 std::optional<Rational> to_rational(AVRational fraction) noexcept;
 
 /// Describes our memory to libav: fills format, size, data and linesize of `frame`. The frame owns nothing. `bytes` has
-/// at least layout.size_bytes.
+/// at least layout.size_bytes. Of a format with depth libav knows the colours; the plane of depths follows theirs.
 void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame& frame) noexcept;
 
 /// Copies the rows of `picture` to `to` in `layout`, which is packed and has the same format and size.

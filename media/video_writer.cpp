@@ -48,19 +48,6 @@ bool have_same_colours(const Colour& one, const Colour& other, const FrameLayout
          (is_gray(layout.format) || (a_weights.kr == b_weights.kr && a_weights.kb == b_weights.kb));
 }
 
-/// Copies all planes without the padding of their rows, also those that libav's formats do not have.
-void copy_rows(const FrameLayout& from_layout, std::span<const std::byte> from, const FrameLayout& to_layout,
-               std::span<std::byte> to) {
-  for (std::uint32_t i = 0; i < to_layout.plane_count; ++i) {
-    const PlaneLayout& source = from_layout.planes.at(i);
-    const PlaneLayout& target = to_layout.planes.at(i);
-    for (std::uint64_t row = 0; row < target.rows; ++row) {
-      std::ranges::copy(from.subspan(source.offset_bytes + row * source.pitch_bytes, target.row_bytes),
-                        to.subspan(target.offset_bytes + row * target.pitch_bytes, target.row_bytes).begin());
-    }
-  }
-}
-
 }  // namespace
 
 class VideoWriter::Implementation {
@@ -140,27 +127,26 @@ bool VideoWriter::Implementation::is_as_the_first(const StreamFormat& format, co
 std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const StreamFormat& format,
                                                                        const FrameLayout& layout,
                                                                        std::span<const std::byte> payload) {
-  if (is_as_the_first(format, layout)) {
-    if (is_packed(layout)) {
-      return payload.first(output_.layout.size_bytes);
-    }
-    packed_.resize(output_.layout.size_bytes);
-    copy_rows(layout, payload, output_.layout, packed_);
-    return packed_;
+  const bool is_the_same = is_as_the_first(format, layout);
+  if (is_the_same && is_packed(layout)) {
+    return payload.first(output_.layout.size_bytes);
   }
-  if (has_depth(output_.layout.format)) {
+  if (!is_the_same && has_depth(output_.layout.format)) {
     return {};  // libav has no such format
   }
   av_frame_unref(wrapper_.get());
   describe_memory(layout, payload.data(), *wrapper_);
-  // A reference that frees nothing. Without it libswscale would copy the picture first.
-  wrapper_->buf[0] =
-      av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
-  const AVFrame* picture = converter_.convert(*wrapper_, assumed_colour(format.colour, layout),
-                                              {output_.layout.format, output_.layout.width, output_.layout.height,
-                                               assumed_colour(output_.colour, output_.layout)});
-  if (picture == nullptr) {
-    return {};
+  const AVFrame* picture = wrapper_.get();
+  if (!is_the_same) {
+    // A reference that frees nothing. Without it libswscale would copy the picture first.
+    wrapper_->buf[0] =
+        av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
+    picture = converter_.convert(*wrapper_, assumed_colour(format.colour, layout),
+                                 {output_.layout.format, output_.layout.width, output_.layout.height,
+                                  assumed_colour(output_.colour, output_.layout)});
+    if (picture == nullptr) {
+      return {};
+    }
   }
   packed_.resize(output_.layout.size_bytes);
   copy_packed(*picture, output_.layout, packed_.data());
