@@ -54,12 +54,12 @@ FileDescriptor reopen_for_writing(int fd) {
   struct stat status {};
   if ((::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) || is_terminal(fd)) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    auto own = FileDescriptor::from([&] { return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
     if (own.valid()) {
       return own;
     }
   }
-  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  return FileDescriptor::from([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 3); });
 }
 
 bool is_named_pipe(const std::string& path) noexcept {
@@ -70,7 +70,7 @@ bool is_named_pipe(const std::string& path) noexcept {
 FileDescriptor open_named_pipe(const std::string& path, const std::function<bool()>& is_stopping) {
   constexpr std::int64_t poll_interval_ns = 10 * ns_per_ms;  // no event tells that a reader has opened it
   for (;;) {
-    FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    auto pipe = FileDescriptor::from([&] { return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC); });
     if (pipe.valid() || errno != ENXIO) {
       return pipe;
     }

@@ -197,7 +197,7 @@ MemoryFacts probe_memory(const SystemFiles& files) {
   memory.reserved_huge_pages = number("HugePages_Total").value_or(0);
   memory.free_huge_pages = number("HugePages_Free").value_or(0);
   memory.huge_page_bytes = bytes("Hugepagesize").value_or(0);
-  const AvailableMemory available = available_memory(files.real_path("/"));
+  const AvailableMemory available = available_memory(files);
   memory.group_limit_bytes = available.group_limit_bytes;
   memory.group_free_bytes = available.group_free_bytes;
   memory.huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/enabled"));

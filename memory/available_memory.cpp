@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <span>
@@ -36,16 +36,19 @@ struct GroupMount {
   fs::path point;
 };
 
-/// Returns nothing if there is no such file, or no number in it ("max").
-std::optional<std::uint64_t> read_number(const fs::path& file) {
-  std::ifstream stream(file);
-  std::uint64_t number = 0;
-  return stream >> number ? std::optional(number) : std::nullopt;
+/// A machine with many containers has thousands of mounts, of some hundred bytes each.
+constexpr std::size_t longest_mount_list_bytes = std::size_t{1} << 20;
+
+/// What is in a file of the kernel; empty if there is none.
+std::istringstream open(const SystemFiles& files, const fs::path& file,
+                        std::size_t limit_bytes = SystemFiles::default_limit_bytes) {
+  return std::istringstream(files.text(file.native(), limit_bytes).value_or(""));
 }
 
 /// The sum of the `wanted` fields in a file of "name value" lines; ignores a colon after the name.
-std::optional<std::uint64_t> read_fields(const fs::path& file, std::span<const std::string_view> wanted) {
-  std::ifstream stream(file);
+std::optional<std::uint64_t> read_fields(const SystemFiles& files, const fs::path& file,
+                                         std::span<const std::string_view> wanted) {
+  std::istringstream stream = open(files, file);
   std::optional<std::uint64_t> sum;
   std::string name;
   std::uint64_t value = 0;
@@ -72,8 +75,8 @@ bool has_word(const std::string& list, std::string_view wanted) {
 }
 
 /// proc_pid_mountinfo(5): "36 35 98:0 ROOT POINT OPTIONS … - TYPE SOURCE OPTIONS".
-std::optional<GroupMount> find_mount(const fs::path& root, bool is_version_2) {
-  std::ifstream file(root / "proc/self/mountinfo");
+std::optional<GroupMount> find_mount(const SystemFiles& files, bool is_version_2) {
+  std::istringstream file = open(files, "/proc/self/mountinfo", longest_mount_list_bytes);
   for (std::string line; std::getline(file, line);) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) {
@@ -97,8 +100,8 @@ std::optional<GroupMount> find_mount(const fs::path& root, bool is_version_2) {
 }
 
 /// This process's group in the hierarchy: proc_pid_cgroup(5), "0::PATH" and "4:cpu,memory:PATH".
-std::optional<fs::path> find_group(const fs::path& root, bool is_version_2) {
-  std::ifstream file(root / "proc/self/cgroup");
+std::optional<fs::path> find_group(const SystemFiles& files, bool is_version_2) {
+  std::istringstream file = open(files, "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first == std::string::npos ? first : first + 1);
@@ -113,15 +116,17 @@ std::optional<fs::path> find_group(const fs::path& root, bool is_version_2) {
   return std::nullopt;
 }
 
-void take_less(AvailableMemory& found, const fs::path& root, const fs::path& group, const GroupFiles& files) {
-  const fs::path folder = root / group.relative_path();
-  const auto used = read_number(folder / files.usage);
+void take_less(AvailableMemory& found, const SystemFiles& files, const fs::path& group, const GroupFiles& names) {
+  // "max" is no number.
+  const auto number = [&](std::string_view name) { return files.number((group / name).native()); };
+  const auto used = number(names.usage);
   if (!used) {
     return;  // the hierarchy's root has no such file
   }
-  const std::uint64_t droppable = std::min(*used, read_fields(folder / "memory.stat", files.droppable).value_or(0));
-  for (const std::string_view name : files.limits) {
-    const auto limit = name.empty() ? std::nullopt : read_number(folder / name);
+  const std::uint64_t droppable =
+      std::min(*used, read_fields(files, group / "memory.stat", names.droppable).value_or(0));
+  for (const std::string_view name : names.limits) {
+    const auto limit = name.empty() ? std::nullopt : number(name);
     if (!limit || *limit >= no_limit_bytes) {
       continue;
     }
@@ -136,9 +141,9 @@ void take_less(AvailableMemory& found, const fs::path& root, const fs::path& gro
   }
 }
 
-void take_groups(AvailableMemory& found, const fs::path& root, bool is_version_2) {
-  const auto mount = find_mount(root, is_version_2);
-  const auto group = find_group(root, is_version_2);
+void take_groups(AvailableMemory& found, const SystemFiles& files, bool is_version_2) {
+  const auto mount = find_mount(files, is_version_2);
+  const auto group = find_group(files, is_version_2);
   if (!mount || !group) {
     return;
   }
@@ -147,20 +152,20 @@ void take_groups(AvailableMemory& found, const fs::path& root, bool is_version_2
   const fs::path below = group->lexically_relative(mount->root);
   const bool is_visible = !below.empty() && *below.begin() != "..";
   fs::path at = mount->point;
-  take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
+  take_less(found, files, at, is_version_2 ? files_of_version_2 : files_of_version_1);
   for (const fs::path& part : is_visible&& below != "." ? below : fs::path()) {
     at /= part;
-    take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
+    take_less(found, files, at, is_version_2 ? files_of_version_2 : files_of_version_1);
   }
 }
 
 }  // namespace
 
-AvailableMemory available_memory(const std::filesystem::path& root) {
+AvailableMemory available_memory(const SystemFiles& files) {
   constexpr std::array<std::string_view, 1> wanted{"MemAvailable"};
-  AvailableMemory found{.bytes = read_fields(root / "proc/meminfo", wanted).value_or(0) * 1024};
-  take_groups(found, root, true);
-  take_groups(found, root, false);
+  AvailableMemory found{.bytes = read_fields(files, "/proc/meminfo", wanted).value_or(0) * 1024};
+  take_groups(found, files, true);
+  take_groups(found, files, false);
   return found;
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
+
+#include "base/system_files.hpp"
 
 namespace framewire {
 
@@ -21,9 +22,8 @@ struct AvailableMemory {
 /// The minimum of MemAvailable in /proc/meminfo and of what each control group of this process has left. The outermost
 /// group is the last one visible here (a container, a systemd unit). A group has left: its limit minus its usage, where
 /// file pages that the kernel can reclaim do not count as used. Supports control groups version 2 (memory.max,
-/// memory.high) and version 1 (memory.limit_in_bytes). `root`: prefix of every path, for tests. Throws only
-/// std::bad_alloc.
-AvailableMemory available_memory(const std::filesystem::path& root = "/");
+/// memory.high) and version 1 (memory.limit_in_bytes). Throws only std::bad_alloc.
+AvailableMemory available_memory(const SystemFiles& files = SystemFiles());
 
 /// available_memory().bytes.
 std::uint64_t available_memory_bytes();

@@ -1,5 +1,6 @@
 // A program that forks: the child's handles are dead, and the parent does not notice.
 #include <dirent.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,12 +11,15 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <set>
 #include <thread>
 
 #include "base/file_descriptor.hpp"
+#include "memory/available_memory.hpp"
 #include "tests/library/programs.hpp"
+#include "transport/control/preamble.hpp"
 
 namespace framewire::test {
 
@@ -35,6 +39,14 @@ std::set<std::string> open_descriptors() {
   }
   ::closedir(folder);
   return open;
+}
+
+/// Whether something of these kinds is open that was not.
+bool has_new(const std::set<std::string>& before, std::initializer_list<const char*> kinds) {
+  return std::ranges::any_of(open_descriptors(), [&](const std::string& one) {
+    const auto is_of = [&](const char* kind) { return one.find(kind) != std::string::npos; };
+    return std::ranges::any_of(kinds, is_of) && !before.contains(one);
+  });
 }
 
 /// A process that publishes one frame of so many pixels a side to one viewer. Killed at the end.
@@ -197,18 +209,38 @@ TEST(LibraryFork, AChildThatIsForkedMeanwhileKeepsNoDescriptor) {
   int children_with_some = 0;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (std::chrono::steady_clock::now() < until) {
-    children_with_some += in_child([&] {
-      const std::set<std::string> open = open_descriptors();
-      const auto is_of_library = [&](const std::string& one) {
-        const bool is_of_its_kinds = one.find("socket") != std::string::npos ||
-                                     one.find("memfd") != std::string::npos || one.find("event") != std::string::npos;
-        return is_of_its_kinds && !before.contains(one);
-      };
-      return std::ranges::any_of(open, is_of_library) ? 1 : 0;
-    });
+    children_with_some += in_child([&] { return has_new(before, {"socket", "memfd", "event"}) ? 1 : 0; });
   }
   is_over = true;
   connecting.join();
+  EXPECT_EQ(children_with_some, 0);
+}
+
+TEST(LibraryFork, NorOneThatIsOpenForAMoment) {
+  const std::set<std::string> before = open_descriptors();
+  const SendingProgram sending;  // from now on fork() waits for those who open descriptors
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  std::atomic<bool> is_over = false;
+  std::thread identifying([&] {
+    while (!is_over) {
+      const MoreBytes more(ends[0]);
+    }
+  });
+  std::thread measuring([&] {
+    while (!is_over) {
+      available_memory();
+    }
+  });
+  int children_with_some = 0;
+  for (int i = 0; i < 200; ++i) {
+    children_with_some += in_child([&] { return has_new(before, {"event", "/proc/", "/sys/"}) ? 1 : 0; });
+  }
+  is_over = true;
+  identifying.join();
+  measuring.join();
+  ::close(ends[0]);
+  ::close(ends[1]);
   EXPECT_EQ(children_with_some, 0);
 }
 

@@ -225,6 +225,16 @@ class Tree(unittest.TestCase):
         ]:
             self.assertEqual(len(self.findings(name, text, is_executable)), 1, name + ": " + text[:40])
 
+    def test_finds_what_a_forked_child_would_keep(self):
+        for line in ("FileDescriptor file(::open(name, 0));", "return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));",
+                     ": epoll_(::epoll_create1(EPOLL_CLOEXEC)) {", "fd_.reset(::socket(AF_UNIX, SOCK_STREAM, 0));",
+                     "std::ifstream file(name);"):
+            self.assertEqual(len(self.findings("transport/a.cpp", line + "\n")), 1, line)
+            self.assertEqual(self.findings("viewer/a.cpp", line + "\n"), [], "a program that forks by itself alone")
+        for line in ("const auto file = FileDescriptor::from([&] { return ::open(name, 0); });",
+                     "return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};", 'handle_(::dlopen("a.so", 0))'):
+            self.assertEqual(self.findings("base/a.cpp", line + "\n"), [], line)
+
     def test_finds_what_the_architecture_names_in_vain(self):
         top = pathlib.Path(__file__).resolve().parents[2]
         self.assertEqual(tree.missing_paths(top, "see `tests/lint/tree.py` and base/error.hpp"), [])

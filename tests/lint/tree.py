@@ -38,6 +38,12 @@ def odd_names_in(path: pathlib.PurePath, line: str) -> list[str]:
     return [] if path.as_posix() in SPEAK_OF_THEM else ODD_NAME.findall(as_words)
 
 
+# Programs that use the C library may fork at any moment: base/file_descriptor.hpp says how its folders open files.
+MAY_BE_FORKED = {"base", "frame", "input", "library", "memory", "transport"}
+OPENED_UNSAFELY = re.compile(
+    r"(?:FileDescriptor(?: \w+)?|\w+_|reset)\(::(?!dl)\w+\(|\bstd::(?:basic_)?[io]?fstream\b|\bfopen\(")
+
+
 def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[str]:
     findings = []
     lines = text.splitlines()
@@ -49,6 +55,8 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
             findings.append(f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
         findings += [f"{path}:{number}: '{name}' is a name of our own; the field says {ODD_NAMES[name]}"
                      for name in odd_names_in(path, line)]
+        if path.suffix in repository.CODE and path.parts[0] in MAY_BE_FORKED and OPENED_UNSAFELY.search(line):
+            findings.append(f"{path}:{number}: a child forked meanwhile keeps this; open it by FileDescriptor::from")
         for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"),
                                 (UNFINISHED, "is unfinished")):
             match = pattern.search(line)

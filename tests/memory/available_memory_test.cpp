@@ -40,7 +40,7 @@ class Machine : public testing::Test {
         "22 28 0:20 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
   }
 
-  [[nodiscard]] AvailableMemory found() const { return available_memory(root()); }
+  [[nodiscard]] AvailableMemory found() const { return available_memory(SystemFiles(root().string())); }
   [[nodiscard]] std::filesystem::path root() const { return folder_.path(); }
 
  private:

@@ -128,7 +128,7 @@ void write_text(int fd, std::string_view text, const std::string& what) {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& beside) : name_(beside + ".XXXXXX") {
-    fd_.reset(::mkostemp(name_.data(), O_CLOEXEC));  // mode 0600
+    fd_ = FileDescriptor::from([this] { return ::mkostemp(name_.data(), O_CLOEXEC); });  // mode 0600
     if (!fd_.valid()) {
       throw Error::from_errno("make a file beside " + beside, errno);
     }

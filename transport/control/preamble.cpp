@@ -111,7 +111,7 @@ std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> b
 
 // ---- Waiting for the rest ----
 
-MoreBytes::MoreBytes(int fd) noexcept : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+MoreBytes::MoreBytes(int fd) noexcept : epoll_(FileDescriptor::from([] { return ::epoll_create1(EPOLL_CLOEXEC); })) {
   epoll_event wanted{};
   wanted.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
   if (epoll_.valid() && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) != 0) {
