@@ -2,6 +2,7 @@
 // do one after the other. Each test runs in many rounds, whose moments a seed decides.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <atomic>
@@ -335,6 +336,58 @@ TEST_F(ForeignPeers, AViewerThatSaysByeAndClosesAtOnceHasLeft) {
     EXPECT_TRUE(service.reports().back().bye_received) << service.reports().back().ending;
     EXPECT_EQ(service.reports().back().ending, "the viewer left: 'done'");
   }
+}
+
+// ---- Peers that leave before their data connection ----
+
+/// A viewer that leaves when it has chosen cannot be told the token that was issued for it.
+TEST_F(ForeignPeers, ViewersThatLeaveWhenTheyHaveChosenKeepNoToken) {
+  Stream stream(StreamOptions{.name = "test"});
+  EndpointOptions endpoint;
+  endpoint.listen = HostPort{"127.0.0.1", 0};
+  endpoint.insecure = true;
+  SenderService service(endpoint, {&stream}, "test", log_);
+  const HostPort at{"127.0.0.1", service.port()};
+  const auto come_and_choose = [&](bool hears_no_answer) {
+    AuthenticatedChannel viewer = authenticate_dialler(dial(at, monotonic_ns() + timeout_ns), AuthenticateOptions{});
+    exchange_hellos(*viewer.channel, "viewer", "of another make", {"sender"});
+    viewer.channel->receive(monotonic_ns() + timeout_ns);
+    if (hears_no_answer) {
+      ::shutdown(viewer.channel->fd(), SHUT_RD);
+    }
+    viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}}));
+    return viewer;
+  };
+  constexpr int rounds = 110;  // a sender has a hundred tokens at a time
+  for (int round = 0; round < rounds; ++round) {
+    come_and_choose(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the sender notices
+  }
+  const AuthenticatedChannel viewer = come_and_choose(false);
+  EXPECT_NO_THROW(read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns), LinkKind::tcp));
+}
+
+/// The other way round the viewer has issued it.
+TEST_F(ForeignPeers, TheTokenForASenderThatLeavesIsOfNoUse) {
+  SubscriberOptions options = dialling(0, LinkKind::tcp);
+  options.endpoint.dial.reset();
+  options.endpoint.listen = HostPort{"127.0.0.1", 0};
+  Subscriber subscriber(options, log_);
+  const HostPort at{"127.0.0.1", subscriber.port()};
+  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+  AuthenticatedChannel sender = authenticate_dialler(dial(at, deadline_ns), AuthenticateOptions{});
+  exchange_hellos(*sender.channel, "sender", "of another make", {"viewer"});
+  const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
+  sender.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
+                                            .streams = {{.name = "test", .description = {}}},
+                                            .links = {LinkKind::tcp}}));
+  const Token token = Token::from_hex(read_choose(sender.channel->receive(deadline_ns)).token);
+  sender = {};
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // the viewer notices
+  const DialledSocket late = dial(at, deadline_ns, DialMode::tcp);
+  send_data_hello(late.fd.get(), token, connection, deadline_ns);
+  EXPECT_THROW(read_data_answer(late.fd.get(), token, connection, deadline_ns), Error);
+  subscriber.close("{}");
 }
 
 }  // namespace

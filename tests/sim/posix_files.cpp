@@ -182,6 +182,7 @@ int shutdown(int fd, int how) noexcept {
   }
   if (how != SHUT_WR) {
     socket->in->ends_ns = std::min(socket->in->ends_ns, world->now_ns());
+    socket->in->is_read = socket->in->is_read && socket->domain != AF_UNIX;
   }
   return 0;
 }

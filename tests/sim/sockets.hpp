@@ -84,7 +84,7 @@ struct Direction {
   std::int64_t cut_ns = INT64_MAX;        // since when nothing arrives
   std::int64_t ends_ns = INT64_MAX;       // when the end of the stream arrives
   std::int64_t resets_ns = INT64_MAX;     // when a reset arrives
-  bool is_read = true;                    // the reader still has its socket
+  bool is_read = true;                    // the reader still has its socket, and has not shut down a Unix socket
   bool is_finished = false;               // the writer has shut it down, or closed its socket
   std::int64_t keepalive_ns = INT64_MAX;  // after how long the reader's kernel gives up a cut wire
 };

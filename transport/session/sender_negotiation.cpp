@@ -177,17 +177,18 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::connect(NegotiatedSession& ag
     viewer_.channel->send(to_json(ConnectMessage{}));
     return dial_peer(agreed, connection);
   }
+  PendingDataConnection wait(*data_connector_.acceptor, connection, *viewer_.channel);  // its end revokes the token
   const Token token = data_connector_.acceptor->issue(connection);
   viewer_.channel->send(
       to_json(ConnectMessage{.link = connection.link,
                              .token = token.hex(),
                              .listener = data_connector_.acceptor->listener_description(connection.link)}));
-  return await_peer(agreed, connection, token);
+  return await_peer(agreed, connection, token, wait);
 }
 
 std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(NegotiatedSession& agreed,
-                                                              const DataConnectionId& connection, const Token& token) {
-  PendingDataConnection wait(*data_connector_.acceptor, connection, *viewer_.channel);
+                                                              const DataConnectionId& connection, const Token& token,
+                                                              PendingDataConnection& wait) {
   for (;;) {
     if (auto incoming = wait.next()) {
       try {

@@ -19,6 +19,8 @@
 
 namespace framewire {
 
+class PendingDataConnection;
+
 /// Shared by all sessions of one sender. Outlives them.
 struct SenderContext {
   SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program, Log& its_log);
@@ -71,7 +73,7 @@ class SenderNegotiation {
   void check_encryption(const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> connect(NegotiatedSession& agreed);
   std::unique_ptr<nlohmann::json> await_peer(NegotiatedSession& agreed, const DataConnectionId& connection,
-                                             const Token& token);
+                                             const Token& token, PendingDataConnection& wait);
   std::unique_ptr<nlohmann::json> dial_peer(NegotiatedSession& agreed, const DataConnectionId& connection);
   [[nodiscard]] std::unique_ptr<Subscription> make_subscription(const NegotiatedSession& agreed,
                                                                 LinkConnection connection) const;

@@ -251,8 +251,10 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   parameters.cancel_fd = channel.fd();
   parameters.encrypts = choice.encrypt;
   const DataConnectionId connection{session_id_from_hex(offer.session), choice.link, 0};
+  std::optional<PendingDataConnection> wait;  // its end revokes the token
   std::optional<Token> token;
   if (data_connector.acceptor != nullptr) {
+    wait.emplace(*data_connector.acceptor, connection, channel);
     token = data_connector.acceptor->issue(connection);
     choice.token = token->hex();
     choice.listener = data_connector.acceptor->listener_description(choice.link);
@@ -267,9 +269,8 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   const ConnectMessage go = read_connect(await_connect(), choice.link);
   try {
     LinkConnection link_connection =
-        data_connector.acceptor != nullptr
-            ? await_sender(data_connector, connection, *token, parameters)
-            : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
+        wait ? await_sender(*wait, connection, *token, parameters)
+             : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
     link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
   } catch (const Error&) {
     throw_if_told_why(channel);
@@ -305,9 +306,8 @@ nlohmann::json ViewerSession::await_connect() {
   }
 }
 
-LinkConnection ViewerSession::await_sender(DataConnector data_connector, const DataConnectionId& connection,
+LinkConnection ViewerSession::await_sender(PendingDataConnection& wait, const DataConnectionId& connection,
                                            const Token& token, const LinkParameters& parameters) {
-  PendingDataConnection wait(*data_connector.acceptor, connection, *authenticated_.channel);
   std::optional<Error> fault;
   for (;;) {
     if (auto incoming = wait.next()) {

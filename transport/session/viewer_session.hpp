@@ -21,6 +21,8 @@
 
 namespace framewire {
 
+class PendingDataConnection;
+
 /// What a viewer asks for in a session.
 struct ViewerPreferences {
   std::string stream;  // empty: the first
@@ -139,7 +141,7 @@ class ViewerSession {
   LinkKind link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataConnector data_connector,
                  LinkParameters parameters);
-  LinkConnection await_sender(DataConnector data_connector, const DataConnectionId& connection, const Token& token,
+  LinkConnection await_sender(PendingDataConnection& wait, const DataConnectionId& connection, const Token& token,
                               const LinkParameters& parameters);
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
