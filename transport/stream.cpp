@@ -149,12 +149,13 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
 
 /// Sessions call it several times a second, whether or not there is anything: that must not wake a source. But to poll
 /// a link disarms it, and a source that sleeps has armed it: unless it is told, the link is armed again on its behalf.
-void Stream::make_progress(SubscriberQueue& queue) noexcept {
+std::int64_t Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
   Notice notice(*this, false);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
   const std::uint64_t changes_before = room_changes_;
+  look_at_source(queue);
   release_finished();
   do {
     poll_released(queue);
@@ -166,6 +167,7 @@ void Stream::make_progress(SubscriberQueue& queue) noexcept {
     }
   } while (others_sleep() && !queue.link->arm());
   unused = take_unused_epochs();
+  return queue.next_look_ns;
 }
 
 std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& queue) {

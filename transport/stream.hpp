@@ -254,8 +254,8 @@ class Stream {
   /// Releases the slots that its link still held. Call after detach(), when the link is destroyed.
   void release_held(SubscriberQueue& queue) noexcept;
   /// Collects slots that the queue's link has released, and sends waiting frames. Call when the link's descriptor is
-  /// readable.
-  void make_progress(SubscriberQueue& queue) noexcept;
+  /// readable. Returns when to call it again if nothing happens before; INT64_MAX: no need.
+  std::int64_t make_progress(SubscriberQueue& queue) noexcept;
   /// The epoch of the queue's next frame, if it has not been announced yet; else nullopt.
   struct EpochStart {
     std::uint32_t number = 0;
@@ -373,7 +373,8 @@ class Stream {
   static const OutgoingFrame* next_slice(SubscriberQueue& queue, const WaitingFrame& frame,
                                          const SliceSet& sent) noexcept;
   void was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept;
-  [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
+  bool leaves_to_source(SubscriberQueue& queue) const noexcept;
+  static void look_at_source(SubscriberQueue& queue) noexcept;
   /// True if no link has anything to collect already.
   [[nodiscard]] bool arm_all_links() noexcept;
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;

@@ -11,8 +11,18 @@
 
 namespace framewire {
 
+namespace {
+
+/// So long a frame may wait for a credit that has come, when a spinning source stops polling. A session that looked
+/// more often would disturb the source.
+constexpr std::int64_t look_interval_ns = ns_per_ms;
+
+}  // namespace
+
 void Stream::poll_all_released(WakeList& wakes) noexcept {
   for (SubscriberQueue* queue : queues_) {
+    queue->source_polls = queue->has_been_polled =
+        options_.wait == WaitMode::spin && queue->delivery == Delivery::every;
     poll_released(*queue);
     send_waiting(*queue, wakes);
   }
@@ -115,7 +125,7 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes, std::int64_t 
     const SendResult outcome = may_hold ? queue.link->try_send(*next) : SendResult::no_credit;
     if (outcome == SendResult::accepted) {
       was_sent(queue, *next);
-    } else if (outcome == SendResult::closed || source_polls_itself(queue) || queue.link->arm()) {
+    } else if (outcome == SendResult::closed || leaves_to_source(queue) || queue.link->arm()) {
       break;
     } else {
       poll_released(queue);
@@ -231,10 +241,27 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
   }
 }
 
-/// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the
-/// source waits for no credit.
-bool Stream::source_polls_itself(const SubscriberQueue& queue) const noexcept {
-  return options_.wait == WaitMode::spin && queue.delivery == Delivery::every && !finished_;
+/// A spinning source polls credits itself, so waking the session for each would only cost time. But it may have filled
+/// its last frame for a while: the session looks after a moment whether it still polls. Under `latest` the source waits
+/// for no credit.
+bool Stream::leaves_to_source(SubscriberQueue& queue) const noexcept {
+  if (!queue.source_polls || finished_) {
+    return false;
+  }
+  if (queue.next_look_ns == INT64_MAX) {
+    queue.next_look_ns = monotonic_ns() + look_interval_ns;
+    queue.session_is_due = true;
+  }
+  return true;
+}
+
+/// A source that has not polled since the last look has something else to do: from now on the link is armed.
+void Stream::look_at_source(SubscriberQueue& queue) noexcept {
+  if (queue.next_look_ns == INT64_MAX || monotonic_ns() < queue.next_look_ns) {
+    return;
+  }
+  queue.source_polls = std::exchange(queue.has_been_polled, false);
+  queue.next_look_ns = queue.source_polls && !queue.waiting.empty() ? monotonic_ns() + look_interval_ns : INT64_MAX;
 }
 
 bool Stream::arm_all_links() noexcept {

@@ -105,13 +105,16 @@ struct SubscriberQueue {
   SenderLink* link;
   bool reads_host_copy = false;  // the link does not take the stream's memory; Stream::attach() sets it
   Delivery delivery;
-  SharedEvent wake_event;            // signalled when the session has an epoch to announce, or the stream has ended
-  bool session_is_due = false;       // it is to be signalled, once the mutex is released
-  std::optional<BegunOnLink> begun;  // is finished before the next one begins
-  OutgoingFrame slice;               // that is given to the link now
-  FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
-  FixedQueue<PoolSlot> held;         // given to the link and not released yet; most are released in this order
-  std::size_t max_held = 0;          // its capacity
+  SharedEvent wake_event;        // signalled when the session has an epoch to announce, or the stream has ended
+  bool session_is_due = false;   // it is to be signalled, once the mutex is released
+  bool source_polls = false;     // a spinning source looks for its credits: its link is not armed
+  bool has_been_polled = false;  // by that source, since the session last looked
+  std::int64_t next_look_ns = INT64_MAX;  // when the session looks whether the source still does; INT64_MAX: no need
+  std::optional<BegunOnLink> begun;       // is finished before the next one begins
+  OutgoingFrame slice;                    // that is given to the link now
+  FixedQueue<WaitingFrame> waiting;       // Stream::attach() sets its capacity
+  FixedQueue<PoolSlot> held;              // given to the link and not released yet; most are released in this order
+  std::size_t max_held = 0;               // its capacity
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
   std::uint32_t sent_epoch = 0;     // of the frame that the link was given last

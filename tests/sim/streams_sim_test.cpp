@@ -225,6 +225,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Event{"ItStops", it_stops}, Event{"TheLastViewerLeaves", the_last_viewer_leaves}),
     [](const auto& event) { return event.param.name; });
 
+/// What a source has done that has filled two frames for which there is no credit, and found no room for a third one.
+void look_in_vain(Stream& stream, test::AttachedViewer& viewer) {
+  EXPECT_TRUE(viewer.get_ready());
+  viewer.link.credits = 0;
+  for (int i = 0; i < 2; ++i) {
+    stream.publish(std::move(*stream.claim_now()), {});
+    EXPECT_TRUE(viewer.link.is_armed.load()) << "nobody has looked yet";
+  }
+  stream.claim_now();
+}
+
 /// To wake a session costs more than to look. Under `latest` nobody else looks in time, nor after the source has ended.
 TEST(StreamsInSimulation, ASourceThatSpinsLooksForCreditsItself) {
   run_seeds([](World&) {
@@ -233,15 +244,35 @@ TEST(StreamsInSimulation, ASourceThatSpinsLooksForCreditsItself) {
         Stream stream({.name = "test", .delivery = delivery, .wait = mode});
         stream.begin_epoch(format);
         test::AttachedViewer viewer(stream, delivery);
-        EXPECT_TRUE(viewer.get_ready());
-        viewer.link.credits = 0;
-        stream.publish(std::move(*stream.claim_now()), {});
+        look_in_vain(stream, viewer);
         EXPECT_EQ(viewer.link.is_armed.load(), mode == WaitMode::block || delivery == Delivery::latest);
         stream.finish();
         viewer.make_progress();
         EXPECT_TRUE(viewer.link.is_armed.load());
       }
     }
+  });
+}
+
+/// As long as the source looks, the session leaves it to do so.
+TEST(StreamsInSimulation, TheSessionLooksForCreditsThatASpinningSourceLooksForNoMore) {
+  run_seeds([](World& world) {
+    Stream stream({.name = "test", .delivery = Delivery::every, .wait = WaitMode::spin});
+    stream.begin_epoch(format);
+    test::AttachedViewer viewer(stream, Delivery::every);
+    look_in_vain(stream, viewer);
+    EXPECT_TRUE(clear_eventfd(viewer.event->get())) << "the session does not know when to look";
+    for (std::uint64_t looks = 1 + world.below(5); looks > 0; --looks) {
+      std::this_thread::sleep_until(as_time_point(viewer.make_progress()));
+      stream.claim_now();
+    }
+    const std::int64_t next_look_ns = viewer.make_progress();
+    EXPECT_LE(next_look_ns, monotonic_ns() + ns_per_ms);
+    EXPECT_FALSE(viewer.link.is_armed.load());
+    EXPECT_FALSE(clear_eventfd(viewer.event->get()));
+    std::this_thread::sleep_until(as_time_point(next_look_ns));
+    EXPECT_EQ(viewer.make_progress(), INT64_MAX);
+    EXPECT_TRUE(viewer.link.is_armed.load());
   });
 }
 

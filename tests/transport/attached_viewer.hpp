@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ class AttachedViewer {
     const auto epoch = stream_.epoch_to_announce(queue);
     return epoch && stream_.epoch_ready(queue, epoch->number, 64, {}, takes_slices);
   }
-  void make_progress() { stream_.make_progress(queue); }
+  std::int64_t make_progress() { return stream_.make_progress(queue); }
   void leave() {
     if (std::exchange(is_attached_, false)) {
       stream_.detach(queue);

@@ -52,7 +52,7 @@ class PullSubscription final : public Subscription {
     read_target_->close_earlier();
   }
 
-  void make_progress() noexcept override {}
+  std::int64_t make_progress() noexcept override { return INT64_MAX; }
   [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return {}; }
   SubscriberQueueCounts conclude() noexcept override { return {}; }

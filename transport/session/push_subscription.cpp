@@ -54,7 +54,7 @@ class PushSubscription final : public Subscription {
     }
   }
 
-  void make_progress() noexcept override { stream_.make_progress(queue_); }
+  std::int64_t make_progress() noexcept override { return stream_.make_progress(queue_); }
   [[nodiscard]] bool is_drained() const override { return stream_.is_drained(queue_); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return stream_.counts(queue_); }
   SubscriberQueueCounts conclude() noexcept override { return stream_.conclude(queue_); }

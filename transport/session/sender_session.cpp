@@ -176,7 +176,7 @@ void SenderSession::serve() {
     send_program_messages();
     announce_epoch();
     announce_renders();
-    subscription_->make_progress();
+    next_progress_ns_ = subscription_->make_progress();
     send_bye_when_drained();
     check_peer();
     if (!is_over_) {
@@ -395,7 +395,8 @@ void SenderSession::wait() {
       pollfd{.fd = wake_event_->get(), .events = POLLIN, .revents = 0},
       pollfd{.fd = subscription_->link().maintenance_descriptor(), .events = POLLIN, .revents = 0}};
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
-  wait_until(descriptors, stop_at_ns > monotonic_ns() ? std::min(next_check_ns_, stop_at_ns) : next_check_ns_);
+  const std::int64_t due_ns = std::min(next_check_ns_, next_progress_ns_);
+  wait_until(descriptors, stop_at_ns > monotonic_ns() ? std::min(due_ns, stop_at_ns) : due_ns);
   may_have_messages_ = descriptors[0].revents != 0;
   if (descriptors[1].revents != 0) {
     subscription_->on_readable();

@@ -93,8 +93,9 @@ class SenderSession {
   std::uint64_t announced_renders_ = 0;  // RenderRequests::taken()
   bool may_have_messages_ = true;        // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;
-  bool has_warned_ = false;          // of frames that no device has filled
-  std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
+  std::int64_t next_progress_ns_ = INT64_MAX;  // when to look for it although nothing has happened
+  bool has_warned_ = false;                    // of frames that no device has filled
+  std::int64_t link_closed_ns_ = 0;            // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
   std::string input_refusal_;                   // that the viewer was told

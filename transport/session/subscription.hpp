@@ -28,8 +28,9 @@ class Subscription {
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
   /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.
   virtual void take_ready(const ReadyMessage& ready) = 0;
-  /// Collects released slots and sends waiting frames. Never blocks.
-  virtual void make_progress() noexcept = 0;
+  /// Collects released slots and sends waiting frames. Never blocks. Returns when to call it again if nothing happens
+  /// before; INT64_MAX: no need.
+  virtual std::int64_t make_progress() noexcept = 0;
   /// Whether the stream has ended and this viewer has been sent all of its frames.
   [[nodiscard]] virtual bool is_drained() const = 0;
   [[nodiscard]] virtual SubscriberQueueCounts counts() const = 0;
