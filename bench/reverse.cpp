@@ -125,8 +125,8 @@ class RowSession {
 
   [[nodiscard]] bool is_over() const noexcept { return is_over_.load(); }
 
-  /// Waits until the session has ended. Throws Error when the row ended early.
-  void finish() {
+  /// Waits until the session has ended, and returns the name of its link. Throws Error when the row ended early.
+  const std::string& finish() {
     join();
     if (error_) {
       throw Error(*error_);
@@ -134,6 +134,7 @@ class RowSession {
     if (!report_.bye_received) {
       throw Error::lost_peer(report_.ending);
     }
+    return report_.transport;
   }
 
  private:
@@ -210,7 +211,7 @@ void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& clie
     publish_result(stream, result);
   }
   stream.finish();
-  session.finish();
+  result.transport = session.finish();
   if (prints) {
     print_row(plan, result);
   }

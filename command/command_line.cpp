@@ -184,10 +184,10 @@ void add_spin_option(CLI::App& app, RawCommonOptions& raw) {
       ->group(link_group);
 }
 
-void add_run_options(CLI::App& app, RawCommonOptions& raw) {
+void add_run_options(CLI::App& app, RawCommonOptions& raw, const std::string& duration_begins) {
   app.add_option("--frames", raw.frames, "stop after N frames (default: no limit)")->type_name("N");
   app.add_option("--duration", raw.duration,
-                 "stop after this time, as in 10, 2.5s or 3m (default: no limit); a sender counts from its first frame")
+                 "stop after this time, as in 10, 2.5s or 3m, from " + duration_begins + " on (default: no limit)")
       ->type_name("TIME");
   app.add_option("--stats", raw.stats, "at the end, write all counters to FILE as one JSON object")->type_name("FILE");
   app.add_flag("--verbose", raw.is_verbose, "print more detail");

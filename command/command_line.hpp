@@ -20,8 +20,8 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw);
 void add_ring_options(CLI::App& app, RawCommonOptions& raw);
 /// Adds --spin, for programs that wait for frames; see wait_mode_of().
 void add_spin_option(CLI::App& app, RawCommonOptions& raw);
-/// Adds --frames, --duration, --stats and --verbose.
-void add_run_options(CLI::App& app, RawCommonOptions& raw);
+/// Adds --frames, --duration, --stats and --verbose. `duration_begins`: when the time of --duration does.
+void add_run_options(CLI::App& app, RawCommonOptions& raw, const std::string& duration_begins);
 
 /// Prints --help.
 void print_help(CLI::App& app, std::FILE* to);

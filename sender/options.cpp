@@ -304,7 +304,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   describe_exchange_options(app, raw);
   raw.common.takes_gpu_memory = true;
   add_endpoint_options(app, raw.common);
-  add_run_options(app, raw.common);
+  add_run_options(app, raw.common, "the first frame");
   app.footer(examples);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;

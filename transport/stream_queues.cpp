@@ -58,11 +58,16 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
 void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   const WaitingFrame& frame = queue.waiting.front();
   const bool is_unfilled = frame.awaits_device() && is_failed_or_late(frame, readiness);
+  const bool is_oldest = queue.waiting.size() == 1 || frame.header.sequence < queue.waiting.at(1).header.sequence;
   release(frame.pool_slot);
   queue.waiting.drop();
-  if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !queue.begun && !is_unfilled) {
-    --queue.counts.frames_produced;  // its first frame has not come yet
-    return;
+  if (queue.delivery == Delivery::latest && queue.counts.first_frame == 0 && !is_unfilled) {
+    if (is_oldest) {  // its first frame has not come yet, and those behind this one came before that, too
+      queue.counts.frames_produced -= 1 + queue.skipped_behind_first;
+      queue.counts.frames_skipped -= std::exchange(queue.skipped_behind_first, 0);
+      return;
+    }
+    ++queue.skipped_behind_first;
   }
   ++queue.counts.frames_skipped;
   queue.counts.frames_unfilled += is_unfilled ? 1U : 0U;

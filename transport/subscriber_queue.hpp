@@ -124,6 +124,7 @@ struct SubscriberQueue {
   bool is_concluded = false;        // nothing more is sent over the link
   std::uint64_t acknowledged = 0;   // of the link's frames, when the source was last told
   SubscriberQueueCounts counts;
+  std::uint64_t skipped_behind_first = 0;  // of them, behind the frame that is to be the first; until it is sent
 };
 
 }  // namespace framewire

@@ -212,7 +212,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
-  add_run_options(app, raw.common);
+  add_run_options(app, raw.common, "the start");
   app.get_option("--frames")
       ->description(
           "stop after N frames of each stream; with --layout depth, after N merged pictures (default: no limit)");

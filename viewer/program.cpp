@@ -243,7 +243,7 @@ void Program::require_sender(const ViewedStream& stream) const {
 
 void Program::answer(const SurfaceEvents& events) {
   if (events.quit_requested) {
-    ending_ = ExitStatus::ok;
+    ending_ = status_of_streams();  // as after Ctrl-C
   }
   if (events.panel_toggle_requested) {
     renderer_->toggle_panel();

@@ -284,7 +284,7 @@ void Recorder::leave_out_claimed() {
 std::string Recorder::describe_missing() const {
   const std::string count = std::to_string(frames_missing());
   return words_.is_of_pictures
-             ? "plays too fast: it shows pictures " + count + " times too few, because writing was too slow"
+             ? "lacks " + count + " repeated pictures and plays too fast, because writing was too slow"
              : "lacks " + count +
                    " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more "
                    "than a second";

@@ -16,7 +16,7 @@ constexpr int wanted_version = 11030;
 constexpr int slice_uuid_version = 11040;
 /// The version that brought DMA-BUF, which older drivers do without.
 constexpr int dma_buf_version = 11070;
-constexpr const char* needed = "; frames in GPU memory need NVIDIA's driver 465 or newer";
+constexpr const char* needed = "; framewire needs NVIDIA's driver 465 or newer for CUDA";
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);

@@ -42,7 +42,7 @@ TEST_F(CudaDriver, WithoutOneFunctionIsToldByItsName) {
        {"cuInit", "cuDeviceGetUuid", "cuMemCreate", "cuMemImportFromShareableHandle", "cuEventQuery"}) {
     test::cuda_stand_in::hide(function);
     EXPECT_EQ(fault(), "libcuda.so.1 has no " + std::string(function) +
-                           ": it is too old; frames in GPU memory need NVIDIA's driver 465 or newer");
+                           ": it is too old; framewire needs NVIDIA's driver 465 or newer for CUDA");
   }
 }
 
@@ -68,7 +68,7 @@ TEST_F(CudaDriver, MayBeOlderThanTheUuidsOfSlices) {
 
 TEST_F(CudaDriver, OfAnOldVersionIsRefused) {
   test::cuda_stand_in::set_driver_version(11020);
-  EXPECT_EQ(fault(), "the driver's CUDA 11.2 is too old; frames in GPU memory need NVIDIA's driver 465 or newer");
+  EXPECT_EQ(fault(), "the driver's CUDA 11.2 is too old; framewire needs NVIDIA's driver 465 or newer for CUDA");
 }
 
 TEST_F(CudaDriver, WithoutAGpuSaysSo) {

@@ -84,10 +84,44 @@ TEST_F(ChangingFormats, AreShownNowAndThenHoweverFastTheyChange) {
       EXPECT_EQ(viewer_.link.sent.back().epoch, *epoch);
       EXPECT_EQ(viewer_.link.headers.back().user_tag, newest_of_epoch);
     }
+    if (const SubscriberQueueCounts counts = stream_.counts(viewer_.queue); counts.first_frame != 0) {
+      EXPECT_EQ(counts.frames_produced, tag - counts.first_frame + 1)
+          << "all from the first one on, in round " << round;
+    }
   }
   const SubscriberQueueCounts counts = stream_.counts(viewer_.queue);
   EXPECT_GE(counts.frames_sent, rounds / (Stream::most_epochs_missed + 1));
   EXPECT_EQ(counts.frames_produced, counts.frames_sent + counts.frames_skipped + viewer_.queue.waiting.size());
+}
+
+TEST_F(ChangingFormats, CountFromTheFirstFrameThatIsSent) {
+  for (std::uint32_t i = 0; i < Stream::most_epochs_missed; ++i) {
+    change_format();
+    publish();
+    const auto epoch = announced();
+    ASSERT_TRUE(epoch);
+    change_format();
+    publish();
+    ASSERT_TRUE(get_ready(*epoch));
+    ASSERT_TRUE(viewer_.link.sent.empty());
+  }
+  change_format();
+  publish();
+  const auto epoch = announced();
+  ASSERT_TRUE(epoch);
+  publish();  // takes the place of the one before, which is to be the first
+  const std::uint64_t first = 2 * Stream::most_epochs_missed + 2;
+  for (int i = 0; i < 3; ++i) {
+    change_format();
+    publish();
+  }
+  EXPECT_EQ(stream_.counts(viewer_.queue).frames_skipped, 2U) << "two of three behind the one that is kept";
+  ASSERT_TRUE(get_ready(*epoch));
+  const SubscriberQueueCounts counts = stream_.counts(viewer_.queue);
+  EXPECT_EQ(counts.frames_sent, 1U);
+  EXPECT_EQ(counts.first_frame, first);
+  EXPECT_EQ(counts.frames_produced, 4U);
+  EXPECT_EQ(counts.frames_skipped, 2U);
 }
 
 TEST_F(ChangingFormats, OnceAreShownInTheirNewestFrame) {

@@ -32,7 +32,7 @@ class PortInUse : public Error {
   PortInUse(const HostPort& at, std::string_view what)
       : Error(ExitStatus::failed,
               fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port "
-                          "with --listen {}:PORT",
+                          "with --listen '{}:PORT'",
                           at.port, what, at.host)) {}
 };
 
