@@ -1,5 +1,7 @@
 #include "bench/options.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
@@ -11,6 +13,7 @@
 #include "base/text.hpp"
 #include "bench/plan.hpp"
 #include "command/command_line.hpp"
+#include "command/named_files.hpp"
 #include "transport/address.hpp"
 #include "transport/links.hpp"
 #include "transport/session/endpoint.hpp"
@@ -306,6 +309,17 @@ void read_plain_options(const RawOptions& raw, BenchOptions& options) {
   }
 }
 
+/// Whether --plot would overwrite the key, or mix with the table.
+void refuse_shared_files(const BenchOptions& options) {
+  NamedFiles files;
+  if (const auto key = key_file_of(options.endpoint)) {
+    files.uses("--key", *key, *key);
+  }
+  files.uses("standard output", "", STDOUT_FILENO);
+  files.writes("--plot", options.plot_file);
+  files.require_distinct();
+}
+
 /// 100,000 messages of 64 bytes and 1,000 of 1 MiB, which is a hundredth of the former.
 void read_article_options(const RawOptions& raw, BenchOptions& options) {
   options.plot_file = raw.plot;
@@ -369,6 +383,9 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   options.touches_payload = raw.touch;
   options.as_json = raw.json;
   options.is_verbose = raw.is_verbose;
+  if (!options.plot_file.empty()) {
+    refuse_shared_files(options);
+  }
   return options;
 }
 

@@ -10,7 +10,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "command/named_files.hpp"
 #include "transport/address.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace framewire {
 
@@ -86,16 +88,22 @@ void parse_common_options(const RawOptions& raw, EndpointOptions& endpoint, bool
   }
 }
 
-/// `data` "-" is the descriptor `fd`.
-void require_other_statistics(const std::optional<std::string>& stats, const std::string& data, int fd) {
-  if (!stats) {
-    return;
-  }
+/// `data` "-" is the descriptor `fd`, which is called `stream`.
+void refuse_shared_files(const std::optional<std::string>& stats, const EndpointOptions& endpoint,
+                         const std::string& data, int fd, std::string_view stream) {
+  NamedFiles files;
   if (data != "-") {
-    require_another_file(*stats, data);
+    files.uses("FILE", data, data);
   } else {
-    require_another_file(*stats, fd);
+    files.uses(stream, "", fd);
   }
+  if (const auto key = key_file_of(endpoint)) {
+    files.uses("--key", *key, *key);
+  }
+  if (stats) {
+    files.writes("--stats", *stats);
+  }
+  files.require_distinct();
 }
 
 /// Reads HOST and FILE of rdsend. With --listen there is no HOST.
@@ -176,7 +184,7 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   parse_chunk_options({.limit = raw.limit, .slots = raw.slots, .slot_bytes = raw.slot_bytes}, options.limit_bytes_per_s,
                       options.slots, options.slot_bytes);
   parse_common_options(raw, options.endpoint, options.is_verbose, options.stats_file, options.connect_timeout_ns);
-  require_other_statistics(options.stats_file, options.input, STDIN_FILENO);
+  refuse_shared_files(options.stats_file, options.endpoint, options.input, STDIN_FILENO, "standard input");
   return options;
 }
 
@@ -212,7 +220,7 @@ std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* co
                                                  : parse_host_port(raw.listen, default_bytes_port);
   }
   parse_common_options(raw, options.endpoint, options.is_verbose, options.stats_file, options.connect_timeout_ns);
-  require_other_statistics(options.stats_file, options.output, STDOUT_FILENO);
+  refuse_shared_files(options.stats_file, options.endpoint, options.output, STDOUT_FILENO, "standard output");
   return options;
 }
 

@@ -12,8 +12,8 @@
 #include "bytes/output.hpp"
 #include "bytes/progress.hpp"
 #include "bytes/run_with_statistics.hpp"
-#include "command/command_line.hpp"
 #include "command/json_text.hpp"
+#include "command/named_files.hpp"
 #include "command/standard_streams.hpp"
 #include "transport/session/subscriber.hpp"
 

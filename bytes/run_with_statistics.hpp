@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "command/command_line.hpp"
 #include "command/interruption.hpp"
+#include "command/named_files.hpp"
 #include "command/terminal_log.hpp"
 
 namespace framewire {

@@ -1,13 +1,8 @@
 #include "command/command_line.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -18,10 +13,6 @@
 namespace framewire {
 
 namespace {
-
-[[noreturn]] void throw_is_data(const std::string& stats) {
-  throw Error::usage("--stats is " + quote(stats) + ", where the bytes stand; name another file");
-}
 
 /// The headings of --help and the manual page.
 constexpr const char* link_group = "Link";
@@ -222,40 +213,6 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
   }
   refuse_empty_values(app);
   return true;
-}
-
-void require_writable(const std::string& file, std::string_view what) {
-  const std::filesystem::path path(file);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw Error::failed(std::string(what) + " is " + quote(file) + ", a directory; name a file in it");
-  }
-  const bool exists = ::access(file.c_str(), F_OK) == 0 || errno == ELOOP;
-  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
-  if (::access(exists ? file.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) != 0) {
-    const int why = errno;
-    throw Error::failed(std::string(what) + " is " + quote(file) + ", which cannot be written (" + errno_text(why) +
-                        "); name a file in a folder that is yours");
-  }
-}
-
-void require_another_file(const std::string& stats, const std::string& data) {
-  std::error_code ignored;
-  const auto place = [&](const std::string& name) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
-  };
-  if (std::filesystem::equivalent(stats, data, ignored) || place(stats) == place(data)) {
-    throw_is_data(stats);
-  }
-}
-
-void require_another_file(const std::string& stats, int data_fd) {
-  struct stat file {};
-  struct stat data {};
-  if (::stat(stats.c_str(), &file) == 0 && ::fstat(data_fd, &data) == 0 && file.st_dev == data.st_dev &&
-      file.st_ino == data.st_ino && (S_ISREG(data.st_mode) || S_ISFIFO(data.st_mode))) {
-    throw_is_data(stats);
-  }
 }
 
 void write_stats_file(const std::string& file, const std::string& json) {

@@ -31,15 +31,6 @@ void print_help(CLI::App& app, std::FILE* to);
 /// value.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv);
 
-/// Throws Error if `file` of option `what` cannot be written. Called at the start, so that a long run does not fail at
-/// its end.
-void require_writable(const std::string& file, std::string_view what);
-
-/// Throws Error (usage) if --stats would overwrite the data.
-void require_another_file(const std::string& stats, const std::string& data);
-/// The same for data in the file or the named pipe that `data_fd` is.
-void require_another_file(const std::string& stats, int data_fd);
-
 /// Writes one JSON object and a newline to --stats FILE. Throws Error, also if FILE is a named pipe that nobody reads.
 void write_stats_file(const std::string& file, const std::string& json);
 

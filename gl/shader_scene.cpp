@@ -150,10 +150,18 @@ void require_parts(const ShaderScene& scene, std::string_view source) {
   throw fault(quote(source) + " names a part that the scene does not have; it has " + list);
 }
 
-ShaderScene load_whole(std::string_view source, const std::string& folder) {
+std::string without_prefix(std::string_view source) {
   const std::string_view given = source.starts_with("gl:") ? source.substr(3) : source;
-  const std::string name(given.empty() ? names.front() : given);
-  if (std::ranges::find(names, name) != names.end()) {
+  return std::string(given.empty() ? names.front() : given);
+}
+
+bool is_built_in(const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+ShaderScene load_whole(std::string_view source, const std::string& folder) {
+  const std::string name = without_prefix(source);
+  if (is_built_in(name)) {
     const auto text = find_embedded_shader("scenes/" + name + ".frag");
     if (!text) {
       throw Error::failed("this build lacks the scene " + quote(name));
@@ -184,6 +192,11 @@ SceneName split_parts(std::string_view source) noexcept {
 
 std::span<const std::string_view> scene_names() noexcept {
   return names;
+}
+
+std::optional<std::string> shader_file(std::string_view source, const std::string& folder) {
+  const std::string name = without_prefix(split_parts(source).scene);
+  return is_built_in(name) ? std::nullopt : std::optional((std::filesystem::path(folder) / name).string());
 }
 
 ShaderScene load_scene(std::string_view source, const std::string& folder) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ std::span<const std::string_view> scene_names() noexcept;
 /// larger than 1 MiB, is not text, or has no mainImage. `folder`: where relative paths begin; empty: in the working
 /// directory.
 ShaderScene load_scene(std::string_view source, const std::string& folder = {});
+
+/// The file that load_scene() reads, which may be missing; nothing if the scene is a built-in one.
+std::optional<std::string> shader_file(std::string_view source, const std::string& folder = {});
 
 /// "gl:NAME:1,3" without its parts, and the parts as they stand there; empty: it names none.
 struct SceneName {

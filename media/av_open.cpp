@@ -19,6 +19,7 @@ extern "C" {
 #include "base/text.hpp"
 #include "media/camera_modes.hpp"
 #include "media/hw_decoder.hpp"
+#include "media/input_name.hpp"
 #include "media/picture_buffers.hpp"
 
 namespace framewire::libav {
@@ -61,19 +62,6 @@ std::string_view protocol_of(const std::string& url) {
 bool is_network_protocol(std::string_view protocol) {
   return !protocol.empty() &&
          !is_one_of(protocol, {"file", "pipe", "fd", "data", "concat", "concatf", "subfile", "cache", "crypto", "md5"});
-}
-
-/// NAME:REST, where NAME looks like a name: not "C:\…", not "dir/a:b".
-std::optional<std::pair<std::string, std::string>> split_prefix(const std::string& name) {
-  const auto colon = name.find(':');
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '+' || c == '-' || c == ',';
-  };
-  if (colon == std::string::npos || colon < 2 ||
-      !std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(colon), is_plain)) {
-    return std::nullopt;
-  }
-  return std::pair{name.substr(0, colon), name.substr(colon + 1)};
 }
 
 bool exists(const std::string& name) {

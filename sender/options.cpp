@@ -1,5 +1,7 @@
 #include "sender/options.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -7,10 +9,12 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "command/named_files.hpp"
 #include "sender/source_factory.hpp"
 #include "sender/stream_names.hpp"
 #include "transport/address.hpp"
 #include "transport/pool.hpp"
+#include "transport/session/endpoint.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
@@ -295,6 +299,27 @@ void check_pool_size(const SenderOptions& options) {
   }
 }
 
+/// Whether --stats would overwrite what is sent, or the key.
+void refuse_shared_files(const SenderOptions& options) {
+  NamedFiles files;
+  for (const SourceOptions& source : options.sources) {
+    if (reads_standard_input(source.name)) {
+      files.uses("SOURCE", source.name, STDIN_FILENO);
+    } else if (const auto file = file_of_source(source.name)) {
+      files.uses("SOURCE", source.name, *file);
+    }
+  }
+  if (const auto key = key_file_of(options.endpoint)) {
+    files.uses("--key", *key, *key);
+  }
+  files.uses("--events", options.events.value_or(PortDescriptors{}));
+  files.uses("--messages", options.messages.value_or(PortDescriptors{}));
+  if (options.common.stats_file) {
+    files.writes("--stats", *options.common.stats_file);
+  }
+  files.require_distinct();
+}
+
 }  // namespace
 
 std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv) {
@@ -344,6 +369,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   options.endpoint.native_on_loopback = raw.allows_pull;
   check_pool_size(options);
   options.common = parse_run_options(raw.common);
+  refuse_shared_files(options);
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "command/named_files.hpp"
 #include "sender/source_factory.hpp"
 #include "sender/statistics.hpp"
 

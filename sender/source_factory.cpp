@@ -61,6 +61,7 @@ constexpr std::array kinds = {
                  return std::make_unique<GlSource>(options);
                },
                .stream_name = gl_stream_name,
+               .file = [](const std::string& name) { return shader_file(name); },
                .fit = fit_gl,
                .may_have_depth = true},
     SourceKind{.help = "  pattern, pattern:bars     test frames: colour bars that carry marks\n"
@@ -86,6 +87,7 @@ constexpr std::array kinds = {
                    -> std::unique_ptr<Source> { return std::make_unique<AvSource>(options, log, is_cancelled); },
                .stream_name =
                    [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); },
+               .file = AvSource::file,
                .takes_input_options = true},
 };
 static_assert(has_one_fallback(kinds));
@@ -115,6 +117,11 @@ bool reads_standard_input(const std::string& source) {
   // FFmpeg's own names for it, and the kernel's.
   constexpr std::array<std::string_view, 6> names = {"-", "pipe:", "pipe:0", "fd:", "/dev/stdin", "/dev/fd/0"};
   return std::ranges::find(names, source) != names.end();
+}
+
+std::optional<std::string> file_of_source(const std::string& source) {
+  const auto file = kind_of(source).file;
+  return file != nullptr && !reads_standard_input(source) ? file(source) : std::nullopt;
 }
 
 bool fits_to_machine(const std::string& source) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -32,6 +33,9 @@ void check_hw_accel(const std::string& value);
 
 /// Whether the source is standard input, which only one source can read.
 bool reads_standard_input(const std::string& source);
+
+/// The file that the source reads, which may be missing; nothing for what is no file, and for standard input.
+std::optional<std::string> file_of_source(const std::string& source);
 
 /// The default name for a stream of this source. May contain any character, and may be empty.
 std::string suggested_stream_name(const SourceOptions& options);

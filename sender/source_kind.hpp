@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct SourceKind {
   bool (*is_meant_by)(const std::string& name);
   std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
   std::string (*stream_name)(const SourceOptions& options);
+  /// The file that SOURCE is, which may be missing; null: there is none.
+  std::optional<std::string> (*file)(const std::string& name) = nullptr;
   /// --size auto; null: has its own size. `sharing`: how many such sources the machine has to run, this one included.
   void (*fit)(SourceOptions& options, std::ptrdiff_t sharing, Log& log) = nullptr;
   bool may_have_depth = false;       // frames can have depth (has_depth() in frame/pixel_format.hpp)

@@ -11,6 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gl/shader_scene.hpp"
+#include "media/input_name.hpp"
 #include "transport/session/subscriber.hpp"
 #include "viewer/rendezvous.hpp"
 #include "viewer/source.hpp"
@@ -117,6 +119,16 @@ std::optional<ShaderSource> drawn_source(const LocalSource& local) {
   ShaderSource source{.scene = local.source, .folder = local.folder, .size = size.value_or(Size{})};
   source.frames_per_s = rate.value_or(source.frames_per_s);
   return source;
+}
+
+std::optional<std::string> file_of(const LocalSource& local) {
+  if (local.host) {
+    return std::nullopt;
+  }
+  if (local.source.starts_with("gl:")) {
+    return shader_file(local.source, local.folder);
+  }
+  return has_any_size(local.source) ? std::nullopt : input_file(local.source, local.folder);
 }
 
 void check_local_source(const std::string& source, std::string_view what) {

@@ -44,6 +44,9 @@ struct ShaderSource {
 /// --fps FPS: then framewire-send sends it, and says what is wrong with them.
 std::optional<ShaderSource> drawn_source(const LocalSource& local);
 
+/// The file that the source reads, which may be missing; nothing if there is none on this machine.
+std::optional<std::string> file_of(const LocalSource& local);
+
 /// Both throw Error (usage) that calls the value `what`. Standard input is the viewer's.
 void check_local_source(const std::string& source, std::string_view what);
 /// Only what is about the source: framewire-send gets everything else from the viewer.

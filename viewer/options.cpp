@@ -464,6 +464,7 @@ ViewerOptions read(const RawOptions& raw) {
     options.messages = parse_port(raw.messages, "--messages");
   }
   options.verify = raw.verify;
+  refuse_shared_files(options);
   return options;
 }
 

@@ -61,6 +61,10 @@ struct ViewerOptions {
 /// names the option, its value and the valid values. Main thread.
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv);
 
+/// Throws Error (usage) if a result (--stats, --output …) would overwrite what is shown, the scene, the key, or another
+/// result. What a scene file names later, while the viewer runs, is not looked at. parse_options() calls it.
+void refuse_shared_files(const ViewerOptions& options);
+
 /// Frames of every stream may lie in memory of this kind. It outlives the program.
 void take_memory(ViewerOptions& options, const MemoryKind& kind);
 

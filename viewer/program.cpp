@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "command/named_files.hpp"
 #include "viewer/aside.hpp"
 #include "viewer/new_file.hpp"
 #include "viewer/open_surface.hpp"

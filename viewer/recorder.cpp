@@ -13,7 +13,7 @@
 #include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
-#include "command/command_line.hpp"
+#include "command/named_files.hpp"
 #include "command/standard_streams.hpp"
 
 namespace framewire {

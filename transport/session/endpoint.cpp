@@ -8,6 +8,17 @@
 
 namespace framewire {
 
+std::optional<std::string> key_file_of(const EndpointOptions& endpoint) {
+  if (endpoint.key_file || endpoint.insecure || endpoint.one_time_key) {
+    return endpoint.key_file;
+  }
+  try {
+    return default_key_path();
+  } catch (const Error&) {
+    return std::nullopt;  // no home: who needs the key says so
+  }
+}
+
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   AuthenticateOptions options;
   options.uses_key_on_unix = endpoint.key_file.has_value() || endpoint.one_time_key.has_value();

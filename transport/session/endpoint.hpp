@@ -1,6 +1,8 @@
 // Converts an endpoint's options to the settings for listening and authenticating.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "transport/control/authenticate.hpp"
@@ -9,6 +11,9 @@
 #include "transport/session/session_acceptor.hpp"
 
 namespace framewire {
+
+/// Where the key of authentication_of() is, if it is there: key_file, else the default key. Nothing if no key is read.
+std::optional<std::string> key_file_of(const EndpointOptions& endpoint);
 
 /// Loads the key: that of key_file, or the default key if it exists and `insecure` is not set. Throws Error.
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint);

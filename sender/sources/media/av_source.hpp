@@ -4,10 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.hpp"
 #include "media/av_input.hpp"
+#include "media/input_name.hpp"
 #include "sender/source.hpp"
 #include "sender/sources/media/decoded_slots.hpp"
 #include "sender/sources/media/presentation_clock.hpp"
@@ -23,6 +25,9 @@ class AvSource final : public Source {
   /// Opens the input and decodes the first picture. Throws Error. `log` outlives the source. `is_cancelled` aborts
   /// opening when a network or a device does not answer.
   AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled = {});
+
+  /// The file that it opens for a SOURCE, which may be missing; nothing for URLs and devices.
+  static std::optional<std::string> file(const std::string& name) { return input_file(name); }
 
   [[nodiscard]] std::string describe() const override { return description_; }
   /// Throws Error when the input breaks before its end, after publishing all good frames.
