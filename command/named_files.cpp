@@ -1,5 +1,6 @@
 #include "command/named_files.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/text.hpp"
 
 namespace framewire {
@@ -25,6 +27,20 @@ std::filesystem::path behind_links(std::filesystem::path path) {
 
 std::string folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
+bool is_about_folder(int error_number) {
+  return error_number == EACCES || error_number == EPERM || error_number == EROFS || error_number == ENOENT;
+}
+
+/// Why a file that is there cannot be written, as errno; 0: it can. access() does not know whether there is anything
+/// behind a device. But the other end of a named pipe would notice that it is opened.
+int fault_of(const std::string& file, const struct stat& status) {
+  if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) {
+    return ::access(file.c_str(), W_OK) == 0 ? 0 : errno;
+  }
+  const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return opened.valid() ? 0 : errno;
 }
 
 }  // namespace
@@ -95,16 +111,19 @@ void NamedFiles::add(std::string_view what, std::string_view text, const std::op
 }
 
 void require_writable(const std::string& file, std::string_view what) {
-  const std::filesystem::path path(file);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  struct stat status {};
+  int why = ::stat(file.c_str(), &status) == 0 ? 0 : errno;
+  if (why == 0 && S_ISDIR(status.st_mode)) {
     throw Error::failed(std::string(what) + " is " + quote(file) + ", a directory; name a file in it");
   }
-  const bool exists = ::access(file.c_str(), F_OK) == 0 || errno == ELOOP;
-  if (::access(exists ? file.c_str() : folder_of(path).c_str(), exists ? W_OK : W_OK | X_OK) != 0) {
-    const int why = errno;
+  if (why == 0) {
+    why = fault_of(file, status);
+  } else if (why == ENOENT) {
+    why = ::access(folder_of(behind_links(file)).c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  }
+  if (why != 0) {
     throw Error::failed(std::string(what) + " is " + quote(file) + ", which cannot be written (" + errno_text(why) +
-                        "); name a file in a folder that is yours");
+                        "); name " + (is_about_folder(why) ? "a file in a folder that is yours" : "another file"));
   }
 }
 

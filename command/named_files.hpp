@@ -54,7 +54,7 @@ class NamedFiles {
 };
 
 /// Throws Error if `file` of option `what` cannot be written. Called at the start, so that a long run does not fail at
-/// its end.
+/// its end. The file stays as it is; a named pipe needs no reader yet.
 void require_writable(const std::string& file, std::string_view what);
 
 }  // namespace framewire

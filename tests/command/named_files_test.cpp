@@ -2,10 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "base/error.hpp"
@@ -35,6 +40,16 @@ class NamedFilesTest : public testing::Test {
       return true;
     }
   }
+  static std::string fault_of(const std::string& file) {
+    try {
+      require_writable(file, "--stats");
+      return {};
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), ExitStatus::failed);
+      return error.what();
+    }
+  }
+
   test::TemporaryFolder folder_;
   std::string film_ = folder_.file("film");
   std::string other_ = folder_.file("other");
@@ -107,6 +122,45 @@ TEST_F(NamedFilesTest, TheMessageNamesBothOptionsAndTheFile) {
                                              "' and SOURCE 'gl:film' are the same file; name another file for "
                                              "--stats");
   }
+}
+
+TEST_F(NamedFilesTest, AResultMustBeWritable) {
+  EXPECT_EQ(fault_of(other_), "");
+  EXPECT_FALSE(std::filesystem::exists(other_));
+  EXPECT_EQ(fault_of(film_), "");
+  std::ifstream in(film_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "pictures");
+  EXPECT_NE(fault_of(folder_.path()), "");
+  EXPECT_NE(fault_of("/nowhere/out"), "");
+  EXPECT_NE(fault_of(film_ + "/out"), "") << "a file is no folder";
+}
+
+TEST_F(NamedFilesTest, AnImpossibleNameIsFoundAtTheStart) {
+  EXPECT_NE(fault_of(folder_.file(std::string(300, 'q'))).find("File name too long"), std::string::npos);
+  std::filesystem::create_symlink("other", other_);
+  EXPECT_NE(fault_of(other_).find("symbolic links"), std::string::npos);
+  const std::string link = folder_.file("link");
+  std::filesystem::create_symlink("/nowhere/out", link);
+  EXPECT_NE(fault_of(link).find("No such file"), std::string::npos);
+}
+
+TEST_F(NamedFilesTest, WhatOnlyOpeningTellsIsFoundAtTheStart) {
+  const FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  ASSERT_LT(other_.size(), sizeof(address.sun_path));
+  std::ranges::copy(other_, std::begin(address.sun_path));
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(::access(other_.c_str(), W_OK), 0);
+  EXPECT_NE(fault_of(other_).find("No such device or address); name another file"), std::string::npos);
+  EXPECT_EQ(fault_of("/dev/null"), "");
+}
+
+TEST_F(NamedFilesTest, ANamedPipeNeedsNoReaderYet) {
+  ASSERT_EQ(::mkfifo(other_.c_str(), 0600), 0);
+  EXPECT_EQ(fault_of(other_), "");
+  const FileDescriptor reads(::open(other_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  char byte = 0;
+  EXPECT_EQ(::read(reads.get(), &byte, 1), 0) << "nobody has written";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-"""No result (--stats, --output …) destroys another file of its command line."""
+"""No result (--stats, --output …) destroys another file of its command line, and one that cannot be written is found
+out before the program does anything."""
 import os
 import subprocess
 
@@ -101,6 +102,28 @@ class ResultFiles(harness.EndToEnd):
         sender.interrupt()
         self.ends(sender)
         self.assertIn("pattern", self.all_texts())
+
+    def test_a_result_that_cannot_be_written_is_an_error_at_the_start(self):
+        """Senders and viewers would wait for ever."""
+        long_name = "q" * 300
+        for option in ("--stats", "--frame-times", "--output", "--screenshot"):
+            for name in (long_name + ".png", f"{long_name}/p.png", "film.mkv/p.png"):
+                viewer = self.start(VIEW, NOWHERE, "--headless", option, name)
+                self.ends(viewer, harness.FAILED)
+                self.one_message(viewer, f"{option} is '", "cannot be written", "too long|Not a directory")
+        for program, peer in ((SEND, "pattern"), (VIEW, NOWHERE), (harness.BIN / "rdrecv", "sink")):
+            headless = ["--headless"] if program == VIEW else []
+            for name, why in ((long_name, "too long"), ("/dev/tty", "No such device or address")):
+                started = self.start(program, peer, *headless, "--stats", name)
+                self.ends(started, harness.FAILED)
+                self.one_message(started, "--stats is '", "cannot be written", why)
+        self.assertEqual(self.all_texts(), self.texts)
+
+    def test_a_named_pipe_needs_no_reader_at_the_start(self):
+        os.mkfifo(self.file("pipe"))
+        viewer = self.start(VIEW, NOWHERE, "--headless", "--duration", "100ms", "--stats", "pipe")
+        viewer.wait_end()
+        self.assertRegex(viewer.text, "nobody reads the statistics from the named pipe 'pipe'")
 
 
 if __name__ == "__main__":
