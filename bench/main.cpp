@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/text.hpp"
 #include "bench/child.hpp"
 #include "bench/client.hpp"
@@ -54,9 +55,9 @@ namespace {
     const FrameMemory memory(options.memory);
     serve_rows({.endpoint = endpoint, .memory = &memory.kind()}, port_pipe, stop, log);
   } catch (const std::exception& error) {
-    const std::string_view text = error.what();
+    const std::string_view text = failure_text(error);
     if (::write(port_pipe, text.data(), text.size()) < 0) {
-      log.error(error.what());  // the port was already written, and nobody reads the pipe
+      log.error(failure_text(error));  // the port was already written, and nobody reads the pipe
     }
   }
   ::_exit(1);
@@ -151,7 +152,7 @@ std::optional<Error> try_all(std::uint32_t repeats, const RowContext& context, R
   } catch (const Error& error) {
     return error;
   } catch (const std::exception& error) {  // interrupted, or no memory
-    return Error::failed(error.what());
+    return Error::failed(failure_text(error));
   }
 }
 

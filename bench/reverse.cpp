@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/log.hpp"
 #include "base/wait.hpp"
 #include "bench/client.hpp"
@@ -145,7 +146,7 @@ class RowSession {
     } catch (const Error& error) {
       error_ = error;
     } catch (const std::exception& error) {  // no memory
-      error_ = Error::failed(error.what());
+      error_ = Error::failed(failure_text(error));
     }
     session_.reset();  // the stream no longer has its subscriber queue
     is_over_ = true;

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "bench/link_row.hpp"
 #include "bench/protocol.hpp"
 #include "bench/reverse.hpp"
@@ -131,8 +132,8 @@ void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, co
     }
     log.warning("a client's row ended early: " + std::string(error.what()));
   } catch (const std::exception& error) {  // no memory
-    tell_fault(client.channel.get(), error.what());
-    log.warning("a client's row ended early: " + std::string(error.what()));
+    tell_fault(client.channel.get(), failure_text(error));
+    log.warning("a client's row ended early: " + std::string(failure_text(error)));
   }
 }
 

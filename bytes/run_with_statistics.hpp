@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "command/command_line.hpp"
 #include "command/interruption.hpp"
 #include "command/named_files.hpp"
@@ -32,7 +33,7 @@ ExitStatus run_with_statistics(const Options& options, Interruption& interruptio
   } catch (const std::exception& error) {  // an Error, or std::bad_alloc
     try {
       write_stats_file(*options.stats_file,
-                       program ? program->statistics(error.what()) : statistics_of_nothing(error.what()));
+                       program ? program->statistics(failure_text(error)) : statistics_of_nothing(failure_text(error)));
     } catch (const Error& second) {
       log.warning(second.what());  // the first one is why it fails
     }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "command/suggestion.hpp"
@@ -155,7 +156,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "framewire: {}\n", framewire::printable(error.what()));
     return static_cast<int>(error.status());
   } catch (const std::exception& error) {  // std::bad_alloc
-    std::fprintf(stderr, "framewire: %s\n", error.what());
+    std::fprintf(stderr, "framewire: %s\n", framewire::failure_text(error));
     return static_cast<int>(framewire::ExitStatus::failed);
   }
 }

@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 
+#include "base/failure_text.hpp"
 #include "command/standard_streams.hpp"
 #include "command/terminal_log.hpp"
 
@@ -37,7 +38,7 @@ void report(const char* name, const char* why) noexcept {
   try {
     TerminalLog(stderr, name, false).error(why);
   } catch (const std::exception&) {
-    std::fprintf(stderr, "%s: out of memory\n", name);
+    std::fprintf(stderr, "%s: %s\n", name, failure_text(std::bad_alloc()));
   }
 }
 
@@ -59,7 +60,7 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
                        : Error::failed("cannot write to standard output: what was written before has been lost");
     }
   } catch (const std::exception& error) {
-    report(name, error.what());
+    report(name, failure_text(error));
     status = exit_status_of(error);
   }
   return static_cast<int>(status);

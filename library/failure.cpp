@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "library/option_words.hpp"
 #include "memory/out_of_memory.hpp"
 
@@ -65,20 +65,15 @@ std::size_t whole_characters(std::string_view text, std::size_t limit_bytes) noe
 
 fw_result failed(const std::exception& error) noexcept {
   const fw_result result = result_of(error);
-  if (const auto* system = dynamic_cast<const std::system_error*>(&error);
-      system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
-    std::snprintf(message.data(), message.size(), "cannot start a thread: %s; raise its limits (ulimit -u, ulimit -v)",
-                  error.what());
-    return result;
-  }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    keep("there is not enough memory");
+  const char* const text = failure_text(error);
+  if (text != error.what()) {
+    keep(text);
     return result;
   }
   try {
-    keep(in_option_words(error.what()));
+    keep(in_option_words(text));
   } catch (const std::exception&) {
-    keep(error.what());
+    keep(text);
   }
   return result;
 }

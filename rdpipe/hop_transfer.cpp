@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "bytes/byte_protocol.hpp"
 #include "bytes/file_identity.hpp"
@@ -83,7 +84,7 @@ int HopWorker::run() {
     report.result = error.status() == ExitStatus::lost_peer ? HopResult::lost : HopResult::failed;
     report.message = error.what();
   } catch (const std::exception& error) {  // std::bad_alloc
-    report.message = error.what();
+    report.message = failure_text(error);
   }
   report.summary = summary_;
   set_non_blocking(status_lines_.out(), false);

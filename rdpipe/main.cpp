@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "command/standard_streams.hpp"
 #include "command/terminal_log.hpp"
 #include "rdpipe/describe_plan.hpp"
@@ -57,11 +58,8 @@ int main(int argc, char** argv) {
     const int status = run(argc, argv);
     // A reader that has gone, as `| head`, has read enough.
     return std::fflush(stdout) == 0 || has_no_reader(STDOUT_FILENO) ? status : own_failure_status;
-  } catch (const Error& error) {
-    TerminalLog(stderr, "rdpipe", false).error(error.what());
-    return own_failure_status;             // also for a wrong command line: 2 may be a stage's status
-  } catch (const std::exception& error) {  // std::bad_alloc
-    TerminalLog(stderr, "rdpipe", false).error(error.what());
-    return own_failure_status;
+  } catch (const std::exception& error) {
+    TerminalLog(stderr, "rdpipe", false).error(failure_text(error));
+    return own_failure_status;  // also for a wrong command line: 2 may be a stage's status
   }
 }

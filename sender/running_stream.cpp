@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "sender/source_factory.hpp"
 
@@ -30,7 +31,7 @@ void RunningStream::run() noexcept {
   try {
     source_->run(stream_);
   } catch (const std::exception& error) {
-    failure_ = error.what();
+    failure_ = failure_text(error);
   }
   stream_.finish();
   has_ended_ = true;

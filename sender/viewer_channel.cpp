@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
@@ -99,7 +100,7 @@ void ViewerChannel::run() noexcept {
   } catch (const std::exception& error) {
     {
       const std::scoped_lock lock(mutex_);
-      lost_.emplace(exit_status_of(error), error.what());
+      lost_.emplace(exit_status_of(error), failure_text(error));
     }
     end_program();
   }

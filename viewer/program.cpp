@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "command/named_files.hpp"
 #include "viewer/aside.hpp"
 #include "viewer/new_file.hpp"
@@ -129,11 +130,8 @@ ExitStatus Program::run() {
       say_live_line();
     }
     require_senders();
-  } catch (const Error& error) {
-    log_.error(error.what());
-    ending_ = error.status();
-  } catch (const std::exception& error) {  // no memory, or no more threads
-    log_.error(error.what());
+  } catch (const std::exception& error) {
+    log_.error(failure_text(error));
     ending_ = exit_status_of(error);
   }
   return finish();

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "gl/frame_texture.hpp"
 #include "viewer/format_warnings.hpp"
@@ -93,7 +94,7 @@ void ReceivedStream::run() noexcept {
       }
     }
   } catch (const std::exception& error) {
-    log_.error(error.what());
+    log_.error(failure_text(error));
     end(exit_status_of(error));
   }
 }

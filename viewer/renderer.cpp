@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "gl/gl.hpp"
 #include "gl/wrapped_blocks.hpp"
@@ -296,7 +297,7 @@ void Renderer::fail(const std::exception& error) {
   busy_since_ns_ = 0;
   {
     const std::scoped_lock lock(mutex_);
-    failure_ = {.message = error.what(), .status = exit_status_of(error)};
+    failure_ = {.message = failure_text(error), .status = exit_status_of(error)};
   }
   on_news_();
 }

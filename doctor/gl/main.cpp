@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "gl/egl_context.hpp"
 
 namespace {
@@ -44,7 +45,7 @@ int main() {
   } catch (const framewire::Error& error) {
     print({{"error", error.what()}});
   } catch (const std::exception& error) {  // std::bad_alloc
-    std::fprintf(stderr, "framewire-doctor-gl: %s\n", error.what());
+    std::fprintf(stderr, "framewire-doctor-gl: %s\n", framewire::failure_text(error));
   }
   return 1;
 }

@@ -7,6 +7,7 @@ import unittest
 import harness
 
 SEND, VIEW = "framewire-send", "framewire-view"
+NOWHERE = "127.0.0.1:1"
 
 HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 
@@ -149,6 +150,22 @@ class BadInput(harness.EndToEnd):
                 with self.subTest(str(program)):
                     self.ends(program, harness.FAILED)
                     self.one_message(program, *wanted)
+
+    @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
+    def test_limits_of_memory_are_named(self):
+        """Which allocation or thread is the first to fail depends on the libraries."""
+        endings = []
+        for megabytes in (15, 20, 25, 30, 35, 40):
+            prefix = ["prlimit", f"--as={megabytes}000000"]
+            for program, words in (("rdsend", [NOWHERE, __file__]), ("rdrecv", ["--from", NOWHERE, "/dev/null"])):
+                started = self.start(*prefix, harness.BIN / program, *words, "--retry", "1s")
+                if started.wait_end() == 127:  # not even its libraries have room
+                    continue
+                self.assertIn(started.process.returncode, (harness.FAILED, harness.LOST), started.text)
+                self.assertNotRegex(started.text, r"bad_alloc|(?m:: Resource temporarily unavailable$)")
+                endings.append(started.lines[-1])
+        self.assertRegex("\n".join(endings),
+                         "cannot start a thread: Resource temporarily unavailable; raise 'ulimit -u'")
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
     def test_a_soft_limit_of_files_is_raised(self):

@@ -132,7 +132,7 @@ TEST_F(SessionBounds, ASessionThatFailsHasAReport) {
   EXPECT_TRUE(eventually([&] { return !service_->reports().empty(); }));
   ASSERT_EQ(service_->reports().size(), 1U);
   const SessionReport report = service_->reports().front();
-  EXPECT_EQ(report.ending, "the session failed: std::bad_alloc");
+  EXPECT_EQ(report.ending, "the session failed: there is no memory left; end other programs, or raise 'ulimit -v'");
   EXPECT_EQ(report.transport, "tcp");
   EXPECT_FALSE(report.was_refused);
   EXPECT_EQ(stream_.viewer_count(), 0U);

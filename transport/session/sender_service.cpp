@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "transport/address.hpp"
 #include "transport/links.hpp"
@@ -284,7 +285,7 @@ bool SenderService::try_dial() noexcept {
     } catch (const Error& error) {
       return handle_failure(error);
     } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
-      return handle_failure(Error::failed(error.what()));
+      return handle_failure(Error::failed(failure_text(error)));
     }
   } catch (const std::exception&) {  // out of memory for the error's message
     const std::scoped_lock lock(mutex_);

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
 #include "transport/session/handshake.hpp"
@@ -62,7 +63,7 @@ SessionReport SenderSession::run() {
       report_error(error);
     }
   } catch (const std::exception& error) {  // no memory: the viewer may come back
-    report_.ending = "the session failed: " + std::string(error.what());
+    report_.ending = "the session failed: " + std::string(failure_text(error));
   }
   return make_report();
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/links.hpp"
@@ -205,7 +206,8 @@ void SessionAcceptor::serve(PendingConnection& pending, AcceptedSocket& accepted
     } catch (const std::exception& error) {
       // No warning at shutdown: the peer tries again and reaches the next acceptor at this address.
       if (!was_closed_at_shutdown(pending)) {
-        warn("refused a connection from " + address + ": " + std::string(without_address(error.what(), address)));
+        warn("refused a connection from " + address + ": " +
+             std::string(without_address(failure_text(error), address)));
       }
     }
   } catch (const std::exception&) {

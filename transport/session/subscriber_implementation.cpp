@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/failure_text.hpp"
 #include "base/saturating.hpp"
 #include "base/wait.hpp"
 #include "memory/out_of_memory.hpp"
@@ -141,10 +142,10 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
     return handle_failure(error, session.get());
   } catch (const Error& error) {
     return handle_failure(error, session.get());
-  } catch (const std::bad_alloc&) {
-    return handle_failure(OutOfMemory("out of memory"), session.get());
+  } catch (const std::bad_alloc& error) {
+    return handle_failure(OutOfMemory(failure_text(error)), session.get());
   } catch (const std::exception& error) {  // out of threads: the next attempt may succeed
-    return handle_failure(Error::failed(error.what()), session.get());
+    return handle_failure(Error::failed(failure_text(error)), session.get());
   }
 }
 

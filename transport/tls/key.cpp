@@ -1,14 +1,17 @@
 #include "transport/tls/key.hpp"
 
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace framewire {
 
@@ -24,9 +27,22 @@ bool Key::operator==(const Key& other) const noexcept {
   return are_equal(bytes_, other.bytes_);
 }
 
+namespace {
+
+/// OpenSSL keeps on a queue of this thread why a call failed; mostly memory lacks. Older entries are of other calls.
+[[noreturn]] void openssl_failed(const std::string& doing) {
+  const unsigned long code = ERR_peek_last_error();
+  const char* const reason = ERR_reason_error_string(code);
+  ERR_clear_error();
+  throw Error::failed("cannot " + doing + ": OpenSSL says " + (reason != nullptr ? quote(reason) : "nothing more") +
+                      "; free memory, and try again");
+}
+
+}  // namespace
+
 void fill_random(std::span<std::byte> bytes) {
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1) {
-    throw Error::failed("the system has no random numbers");
+    openssl_failed("make random numbers");
   }
 }
 
@@ -36,7 +52,7 @@ Mac hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> text)
   if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
            text.size(), reinterpret_cast<unsigned char*>(mac.data()), &size_bytes) == nullptr ||
       size_bytes != mac.size()) {
-    throw Error::failed("OpenSSL could not compute an HMAC");
+    openssl_failed("compute an HMAC");
   }
   return mac;
 }
