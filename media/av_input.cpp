@@ -45,6 +45,8 @@ void AvInput::Implementation::open() {
     frames_this_round_ = 0;
     first_timestamp_.reset();
     last_timestamp_.reset();
+    first_packet_.reset();
+    first_packet_sought_at_.reset();
   }
   start_timestamp_.reset();
   sought_before_start_ns_.reset();
@@ -108,6 +110,10 @@ void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   interrupt_.set_deadline_ns(input_.is_network ? monotonic_ns() + silence_limit_ns : 0);
   has_sought_ = avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) >= 0;
   sought_before_start_ns_ = has_sought_ && to > begin ? std::optional(by_ns) : std::nullopt;
+  if (has_sought_ && !resumes_) {
+    first_packet_.reset();
+    first_packet_sought_at_ = to;
+  }
 }
 
 /// Whether to drop the decoded picture. If the seek led behind the wanted picture (mpegts), seeks again, further back.
@@ -186,7 +192,6 @@ bool AvInput::Implementation::rewind() {
 
 /// A recording continues after the last picture read.
 bool AvInput::Implementation::reopen() {
-  fault_.clear();
   if (!open_again() || !fault_.empty()) {
     return false;
   }
@@ -198,6 +203,7 @@ bool AvInput::Implementation::reopen() {
 
 /// False, with a fault, when it cannot be opened or has no picture.
 bool AvInput::Implementation::open_again() {
+  fault_.clear();
   try {
     open();
     read_first();
@@ -247,20 +253,36 @@ void AvInput::Implementation::withdraw_picture(const std::string& reason) {
   }
 }
 
-/// Reopening always returns to the first picture, but is slow. A seek is used if it leads to exactly that picture.
+/// Reopening always returns to the first picture, but is slow. A seek is used if it leads to exactly the packet that
+/// came first. The time of a picture does not tell: mpegts seeks by the order of decoding, behind the first key picture
+/// of H.264, and files that were joined have each time more than once. Nothing else is decoded: what comes without its
+/// key picture would pass for damage.
 bool AvInput::Implementation::seek_to_first() {
-  if (!first_timestamp_ ||
-      avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, *first_timestamp_, *first_timestamp_, 0) < 0) {
+  if (!first_timestamp_ || !first_packet_) {
     return false;
   }
-  decoder_.flush();
+  const std::int64_t from = first_packet_->timestamp != AV_NOPTS_VALUE ? first_packet_->timestamp : *first_timestamp_;
+  const std::int64_t to = first_packet_sought_at_.value_or(from);
+  if (avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) < 0) {
+    return false;
+  }
+  is_draining_ = is_over_ = is_lost_ = false;
+  read_problem_.clear();
+  Messages messages;
+  if (fetch_packet(messages) || is_draining_ || PacketPlace(*packet_) != *first_packet_) {
+    av_packet_unref(packet_.get());
+    return false;
+  }
   const std::int64_t first = *first_timestamp_;
   if (start_timestamp_) {
     start_timestamp_ = first;  // it may be where a loss was
   }
-  is_draining_ = is_over_ = is_lost_ = false;
+  sought_before_start_ns_.reset();
+  passed_over_ns_ = 0;
+  passes_over_ns_ = options_.start_ns;
   frames_this_round_ = 0;
-  read_problem_.clear();
+  decoder_.flush();
+  send_packet();
   first_is_ready_ = decode_next() == AvRead::frame && frame_->best_effort_timestamp == first;
   return first_is_ready_;
 }

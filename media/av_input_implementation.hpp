@@ -49,6 +49,17 @@ class AvInput::Implementation {
   bool is_on_device_ = false;  // the picture is not in host memory
 
  private:
+  /// Where a packet is in its file. Without the time of decoding, which libav may guess otherwise after a seek.
+  struct PacketPlace {
+    explicit PacketPlace(const AVPacket& packet) noexcept
+        : offset_bytes(packet.pos), timestamp(packet.pts), size_bytes(packet.size) {}
+    bool operator==(const PacketPlace&) const = default;
+
+    std::int64_t offset_bytes;  // -1: the format does not say
+    std::int64_t timestamp;
+    int size_bytes;
+  };
+
   void open();
   bool open_again();
   void read_first();
@@ -60,6 +71,7 @@ class AvInput::Implementation {
   AvRead decode_next() noexcept;
   std::optional<AvRead> feed_decoder() noexcept;
   std::optional<AvRead> fetch_packet(libav::Messages& messages) noexcept;
+  void send_packet() noexcept;
   void take_end(int code, const libav::Messages& messages) noexcept;
   [[nodiscard]] bool has_unread_rest() const noexcept;
   AvRead finish() noexcept;
@@ -91,6 +103,8 @@ class AvInput::Implementation {
   std::uint64_t replays_seen_ = 0;                      // of the decoder, when it was counted last
   bool resumes_ = false;                                // a lost recording: reopened, it goes on where it broke off
   std::optional<std::int64_t> last_timestamp_;          // of the last picture that has one
+  std::optional<PacketPlace> first_packet_;             // of this round
+  std::optional<std::int64_t> first_packet_sought_at_;  // where a seek led to it; none: it is the file's first
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is damaged or missing

@@ -77,6 +77,12 @@ std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
     // Without the packets to come, the decoder would leave out pictures that precede those that it still holds.
     return finish();
   }
+  send_packet();
+  return std::nullopt;
+}
+
+/// Sends what fetch_packet() has found: packet_, or the end.
+void AvInput::Implementation::send_packet() noexcept {
   const int code = decoder_.send(is_draining_ ? nullptr : packet_.get());
   if (code < 0 && !is_draining_) {
     ++error_count_;
@@ -85,7 +91,6 @@ std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
     }
   }
   av_packet_unref(packet_.get());
-  return std::nullopt;
 }
 
 /// Reads our stream's next packet into packet_. At the end sets is_draining_; read_problem_, too, if the end is
@@ -107,6 +112,7 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
     }
     if (code == 0 && packet_->stream_index == stream_index_) {
       last_packet_end_bytes_ = packet_->pos + packet_->size;
+      first_packet_ = first_packet_.value_or(PacketPlace(*packet_));
       const bool is_cut = (packet_->flags & AV_PKT_FLAG_CORRUPT) != 0;
       read_problem_ = !is_cut ? "" : messages.last().empty() ? "the last picture is cut off" : messages.last();
       return std::nullopt;

@@ -47,6 +47,23 @@ class AvInputTest : public ::testing::Test {
     return played;
   }
 
+  /// Plays it several times. `count`: of its pictures, if the test knows.
+  void expect_same_rounds(AvInputOptions options, std::optional<std::size_t> count) {
+    AvInput input(std::move(options), log_);
+    const Played first = play(input);
+    EXPECT_EQ(first.times_ns.size(), count.value_or(first.times_ns.size()));
+    EXPECT_EQ(first.fault, "");
+    EXPECT_EQ(first.error_count, 0U);
+    for (int round = 2; round <= 4; ++round) {
+      ASSERT_TRUE(input.rewind()) << input.fault();
+      const Played again = play(input);
+      EXPECT_EQ(again.times_ns, first.times_ns) << "round " << round;
+      EXPECT_TRUE(again.bytes == first.bytes) << "round " << round;
+      EXPECT_EQ(again.fault, "");
+      EXPECT_EQ(again.error_count, 0U);
+    }
+  }
+
   /// Returns the error message of opening `name`.
   std::string refusal(AvInputOptions options) {
     try {
@@ -276,6 +293,59 @@ TEST_F(AvInputTest, PlaysAgainFromTheVeryFirstPicture) {
       const Played again = play(input);
       EXPECT_EQ(again.bytes, first.bytes) << name;
       EXPECT_EQ(again.times_ns, first.times_ns) << name;
+    }
+  }
+}
+
+/// A seek to the first picture leads elsewhere in some of these: its errors and its pictures are none of the film's.
+TEST_F(AvInputTest, EveryRoundGivesThePicturesOfTheFirst) {
+  struct Looped {
+    const char* file;
+    const char* encode;
+  };
+  for (const Looped& looped :
+       {Looped{"h264.ts", "-c:v libx264"}, Looped{"open_gop.ts", "-c:v libx264 -g 8 -x264-params open-gop=1"},
+        Looped{"h264.m2ts", "-c:v libx264"}, Looped{"h264.mp4", "-c:v libx264"}, Looped{"h264.mkv", "-c:v libx264"},
+        Looped{"h264.avi", "-c:v libx264"}, Looped{"h264.mpg", "-c:v libx264"}, Looped{"mpeg2.ts", "-c:v mpeg2video"},
+        Looped{"b_frames.ts", "-c:v mpeg2video -bf 2"}, Looped{"mpeg2.mpg", "-c:v mpeg2video"},
+        Looped{"mpeg4.avi", "-c:v mpeg4 -bf 2"}, Looped{"raw.y4m", "-pix_fmt yuv420p"}}) {
+    for (const int count : {2, 10, 26}) {
+      SCOPED_TRACE(std::string(looped.file) + ", frames: " + std::to_string(count));
+      const std::string file = folder_.file(looped.file);
+      ffmpeg(test_pictures("64", "36", 25, count) + looped.encode + " " + file);
+      expect_same_rounds({.name = file}, static_cast<std::size_t>(count));
+    }
+  }
+}
+
+/// Their times come twice, and the later ones are nearer to where a round ends.
+TEST_F(AvInputTest, EveryRoundBeginsInTheFirstOfJoinedFiles) {
+  for (const int count : {2, 10}) {
+    std::vector<std::byte> joined;
+    for (const char* width : {"64", "128", "32"}) {
+      const std::string part = folder_.file("part.ts");
+      ffmpeg(test_pictures(width, "36", 25, count) + "-c:v libx264 " + part);
+      const std::vector<std::byte> bytes = read_file(part);
+      joined.insert(joined.end(), bytes.begin(), bytes.end());
+    }
+    const std::string file = folder_.file("joined.ts");
+    write_file(file, joined);
+    expect_same_rounds({.name = file}, 3 * static_cast<std::size_t>(count));
+  }
+}
+
+TEST_F(AvInputTest, EveryRoundBeginsWhereTheFirstWasToStart) {
+  for (const std::string name : {"start.avi", "start.mpg", "start.mp4", "start.mkv", "start.y4m"}) {
+    SCOPED_TRACE(name);
+    const std::string file = folder_.file(name);
+    ffmpeg(test_pictures("64", "36", 25, 26) +
+           (name.ends_with("avi")   ? "-c:v mpeg4 -bf 2 "
+            : name.ends_with("mpg") ? "-c:v mpeg2video -bf 2 "
+            : name.ends_with("y4m") ? "-pix_fmt yuv420p "
+                                    : "-c:v libx264 ") +
+           file);
+    for (const std::int64_t start_ms : {40, 500}) {
+      expect_same_rounds({.name = file, .start_ns = start_ms * ns_per_ms}, std::nullopt);
     }
   }
 }
