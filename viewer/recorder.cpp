@@ -123,7 +123,6 @@ bool Recorder::make_room(WaitingFrame& waiting, std::uint64_t size_bytes) {
 bool Recorder::copy(const ReceivedFrame& frame, const std::optional<StreamFormat>& format, WaitingFrame& waiting) {
   const FrameHeader& header = frame.header();
   waiting.session = frame.session_number();
-  waiting.epoch = header.epoch;
   waiting.sequence = header.sequence;
   waiting.format = format.value_or(StreamFormat{});
   waiting.format.layout = header.layout;
@@ -242,8 +241,7 @@ void Recorder::write(const WaitingFrame& frame) {
   write_begun_ns_ = begun_ns;
   // The file's rate is that of its first frame.
   const Rational rate = writer_->frames_written() == 0 ? frame.format.frame_rate : writer_->frame_rate();
-  const std::uint32_t copies =
-      writer_->states_rate() ? repeats_.copies(frame.session, frame.epoch, frame.sequence, rate) : 1;
+  const std::uint32_t copies = writer_->states_rate() ? repeats_.copies(frame.session, frame.sequence, rate) : 1;
   const WriteResult result =
       writer_->write(frame.format, frame.format.layout, std::span(frame.memory).first(frame.size_bytes), copies);
   switch (result) {
@@ -286,8 +284,9 @@ std::string Recorder::describe_missing() const {
   return words_.is_of_pictures
              ? "lacks " + count + " repeated pictures and plays too fast, because writing was too slow"
              : "lacks " + count +
-                   " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more "
-                   "than a second";
+                   " skipped frames and plays too fast, because writing was too slow, or more than a second was "
+                   "skipped "
+                   "at once";
 }
 
 void Recorder::finish() {

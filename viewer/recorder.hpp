@@ -107,7 +107,6 @@ class Recorder {
  private:
   struct WaitingFrame {
     std::uint64_t session = 0;
-    std::uint32_t epoch = 0;
     std::uint64_t sequence = 0;
     StreamFormat format{};
     std::vector<std::byte> memory{};  // kept for the next frame, if all that is kept stays below most_waiting_bytes

@@ -1,17 +1,16 @@
 #include "viewer/repeats.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 
 namespace framewire {
 
-std::uint32_t Repeats::copies(std::uint64_t session, std::uint32_t epoch, std::uint64_t sequence,
-                              Rational rate) noexcept {
-  const std::pair stream(session, epoch);
-  const bool goes_on = std::exchange(has_begun_, true) && stream == stream_ && sequence >= next_sequence_;
+std::uint32_t Repeats::copies(std::uint64_t session, std::uint64_t sequence, Rational rate) noexcept {
+  const bool goes_on = std::exchange(has_begun_, true) && session == session_ && sequence >= next_sequence_;
   const std::uint64_t skipped = goes_on ? sequence - next_sequence_ : 0;
-  stream_ = stream;
+  session_ = session;
   next_sequence_ = sequence + 1;
   if (skipped == 0 || rate.numerator == 0) {
     return 1;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "frame/frame_layout.hpp"
 
@@ -17,9 +16,9 @@ class Repeats {
   /// rest of the gap is missing from the recording.
   static constexpr std::uint32_t max_gap_s = 1;
 
-  /// How many copies of the frame `sequence` to write; at least one. `session` and `epoch` identify the stream: a gap
-  /// between two streams is of unknown length and is not filled.
-  std::uint32_t copies(std::uint64_t session, std::uint32_t epoch, std::uint64_t sequence, Rational rate) noexcept;
+  /// How many copies of the frame `sequence` to write; at least one. `rate` is the file's. A gap between two sessions
+  /// is of unknown length and is not filled. Within a session the numbers go on when the format changes (a new epoch).
+  std::uint32_t copies(std::uint64_t session, std::uint64_t sequence, Rational rate) noexcept;
 
   /// Reports how long writing `frames` frames took.
   void written(std::uint32_t frames, std::int64_t duration_ns) noexcept;
@@ -30,7 +29,7 @@ class Repeats {
  private:
   [[nodiscard]] bool keeps_up(Rational rate) const noexcept;
 
-  std::pair<std::uint64_t, std::uint32_t> stream_{};
+  std::uint64_t session_ = 0;
   std::uint64_t next_sequence_ = 0;
   bool has_begun_ = false;
   std::int64_t average_write_ns_ = 0;  // per frame: an exponential moving average

@@ -27,9 +27,12 @@ namespace {
 
 class RecorderTest : public testing::Test {
  protected:
+  RecorderTest() { standing_clock_.advance_to_ns(ns_per_s); }
+
   /// A recorder into `file`, which the test gives frames.
-  std::unique_ptr<Recorder> record_to(const std::optional<std::string>& file) {
-    return std::make_unique<Recorder>(file, clock_, kept_, interruption_, statistics_, [this] { ++ends_; });
+  std::unique_ptr<Recorder> record_to(const std::optional<std::string>& file) { return record_to(file, clock_); }
+  std::unique_ptr<Recorder> record_to(const std::optional<std::string>& file, const Clock& clock) {
+    return std::make_unique<Recorder>(file, clock, kept_, interruption_, statistics_, [this] { ++ends_; });
   }
 
   static constexpr auto wait = Recorder::WhenFull::wait;
@@ -37,6 +40,7 @@ class RecorderTest : public testing::Test {
   test::KeptLog kept_;
   Interruption interruption_;
   SystemClock clock_;
+  VirtualClock standing_clock_;  // writing takes no time by it, so that it always keeps up
   Statistics statistics_;
   std::atomic<int> ends_ = 0;
   FrameMaker frames_;
@@ -95,7 +99,7 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   FrameMaker gray(PixelFormat::gray8);
   StreamFormat format{.layout = gray.layout(), .colour = {}};
   format.frame_rate = {25, 1};
-  const auto recorder = record_to(film);
+  const auto recorder = record_to(film, standing_clock_);
   for (const std::uint64_t sequence : {10U, 11U, 15U, 115U}) {  // three were skipped, then more than a second
     recorder->record(gray.make(sequence), format, wait);
   }
@@ -111,6 +115,41 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   }
   EXPECT_EQ(frames, 32U);
   EXPECT_NE(kept_.text().find("lacks 74 skipped frames"), std::string::npos) << kept_.text();
+}
+
+/// Nor does a change of the format: the numbers go on, and the first frame that came in the new one fills the gap. The
+/// file keeps its first format.
+TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkippedWhileTheFormatChanged) {
+  const std::string film = folder_.file("film.y4m");
+  FrameMaker small(PixelFormat::gray8, 64, 36);
+  FrameMaker large(PixelFormat::gray8, 128, 72);
+  StreamFormat format{.layout = small.layout(), .colour = {}};
+  format.frame_rate = {25, 1};
+  StreamFormat next = format;
+  next.layout = large.layout();
+  next.frame_rate = {50, 1};
+  const auto recorder = record_to(film, standing_clock_);
+  recorder->record(small.make({.sequence = 10, .epoch = 1}, 10), format, wait);
+  recorder->record(large.make({.sequence = 14, .epoch = 2}, 20), next, wait);  // 3 were skipped
+  recorder->record(small.make({.sequence = 15, .epoch = 3}, 30), format, wait);
+  recorder->record(large.make({.sequence = 56, .epoch = 4}, 40), next, wait);  // 40, and the file has 25 a second
+  recorder->record(large.make({.sequence = 99, .epoch = 4, .session = 2}, 50), next, wait);
+  recorder->finish();
+  EXPECT_EQ(recorder->frames_missing(), 15U);
+  EXPECT_NE(kept_.text().find("lacks 15 skipped frames"), std::string::npos) << kept_.text();
+  EXPECT_EQ(statistics_.counts().frames_recorded, 5U);
+  EXPECT_EQ(statistics_.counts().frames_repeated, 28U);
+  const auto bytes = test::read_file(film);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t size_bytes = small.layout().size_bytes;
+  std::vector<std::size_t> counts(6);  // of frames by their grey value, in tens
+  std::size_t at = text.find("FRAME\n");
+  for (; at + 6 + size_bytes <= text.size(); at += 6 + size_bytes) {
+    ASSERT_EQ(text.substr(at, 6), "FRAME\n");
+    ++counts.at((static_cast<unsigned char>(text[at + 6 + size_bytes / 2]) + 5U) / 10U);
+  }
+  EXPECT_EQ(at, text.size());
+  EXPECT_EQ(counts, (std::vector<std::size_t>{0, 1, 4, 1, 26, 1}));
 }
 
 TEST_F(RecorderTest, RepeatsNothingWhereNoRateIsStated) {
