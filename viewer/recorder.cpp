@@ -285,8 +285,7 @@ std::string Recorder::describe_missing() const {
              ? "lacks " + count + " repeated pictures and plays too fast, because writing was too slow"
              : "lacks " + count +
                    " skipped frames and plays too fast, because writing was too slow, or more than a second was "
-                   "skipped "
-                   "at once";
+                   "skipped at once";
 }
 
 void Recorder::finish() {
