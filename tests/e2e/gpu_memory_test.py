@@ -155,7 +155,7 @@ class Failures(GpuMemory):
         for program in (self.send("pattern", *CUDA), self.view("127.0.0.1:9", "--headless", *CUDA)):
             self.ends(program, FAILED)
             self.one_message(program, "--memory cuda: this machine has no libcuda.so.1",
-                             "need NVIDIA's driver 465 or newer")
+                             "needs NVIDIA's driver 465 or newer")
 
     def test_a_gpu_that_is_not_there(self):
         environment = self.with_gpu()

@@ -83,6 +83,7 @@ class OrderOfStart(harness.EndToEnd):
         viewer.wait_line(r"shown [1-9]")
         sender.kill()
         viewer.wait_line("^.*lost the sender: ")
+        viewer.wait_line("fps", after=len(viewer.lines))  # the thread that draws has had its turn by then
         viewer.interrupt()
         self.ends(viewer)
         picture = pictures.read_png(self.file("lost.png"))

@@ -117,8 +117,10 @@ class Paced(OnADisplay):
         self.check_skips(self.stats(viewer), frames)
         refreshes = counter.clock()
         self.assertAlmostEqual(1e9 / refreshes.period_ns, 60, delta=0.6)
-        self.check_refreshes(frames, refreshes)
-        return longest_even_stretch(frames, refreshes)
+        stretch = longest_even_stretch(frames, refreshes)
+        if stretch.pairs >= ENOUGH:  # else this machine has been too busy to see when the server refreshed
+            self.check_refreshes(frames, refreshes)
+        return stretch
 
     def check_refreshes(self, frames: list[dict], refreshes: RefreshClock):
         """--frame-times names the first refresh after a frame was shown, by the server's numbers."""
