@@ -40,9 +40,8 @@ std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTarge
 
 Error no_rdma_device() {
   return Error::failed(
-      "this machine has no RDMA device with an address, which --transport rdma and --pull need; 'framewire doctor' "
-      "says "
-      "what is missing");
+      "this machine has no RDMA device with an address; 'framewire doctor' says what is missing; without --pull, "
+      "--transport auto takes another link");
 }
 
 LinkDescription describe(const RdmaListenerAddress& listener) {
