@@ -312,9 +312,7 @@ void read_plain_options(const RawOptions& raw, BenchOptions& options) {
 /// Whether --plot would overwrite the key, or mix with the table.
 void refuse_shared_files(const BenchOptions& options) {
   NamedFiles files;
-  if (const auto key = key_file_of(options.endpoint)) {
-    files.uses("--key", *key, *key);
-  }
+  files.uses_key(key_file_of(options.endpoint));
   files.uses("standard output", "", STDOUT_FILENO);
   files.writes("--plot", options.plot_file);
   files.require_distinct();

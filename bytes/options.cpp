@@ -97,9 +97,7 @@ void refuse_shared_files(const std::optional<std::string>& stats, const Endpoint
   } else {
     files.uses(stream, "", fd);
   }
-  if (const auto key = key_file_of(endpoint)) {
-    files.uses("--key", *key, *key);
-  }
+  files.uses_key(key_file_of(endpoint));
   if (stats) {
     files.writes("--stats", *stats);
   }

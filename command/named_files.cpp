@@ -61,6 +61,12 @@ void NamedFiles::uses(std::string_view option, const PortDescriptors& port) {
   uses(option, std::to_string(port.writes), port.writes);
 }
 
+void NamedFiles::uses_key(const std::optional<std::string>& file) {
+  if (file) {
+    uses("--key", *file, *file);
+  }
+}
+
 void NamedFiles::writes(std::string_view option, const std::string& path) {
   add(option, path, place_of(path), true);
 }

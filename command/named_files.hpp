@@ -26,6 +26,8 @@ class NamedFiles {
   void uses(std::string_view what, std::string_view text, int fd);
   /// Those of --messages or --events.
   void uses(std::string_view option, const PortDescriptors& port);
+  /// The key file, also if it is the default one; nothing: there is none.
+  void uses_key(const std::optional<std::string>& file);
   /// A file that the program makes, or empties.
   void writes(std::string_view option, const std::string& path);
 

@@ -309,9 +309,7 @@ void refuse_shared_files(const SenderOptions& options) {
       files.uses("SOURCE", source.name, *file);
     }
   }
-  if (const auto key = key_file_of(options.endpoint)) {
-    files.uses("--key", *key, *key);
-  }
+  files.uses_key(key_file_of(options.endpoint));
   files.uses("--events", options.events.value_or(PortDescriptors{}));
   files.uses("--messages", options.messages.value_or(PortDescriptors{}));
   if (options.common.stats_file) {

@@ -24,9 +24,7 @@ void add_inputs(const ViewerOptions& options, NamedFiles& files) {
   if (options.scene_file) {
     files.uses("--scene", *options.scene_file, *options.scene_file);
   }
-  if (const auto key = key_file_of(options.session.endpoint)) {
-    files.uses("--key", *key, *key);
-  }
+  files.uses_key(key_file_of(options.session.endpoint));
   files.uses("--messages", options.messages.value_or(PortDescriptors{}));
 }
 

@@ -180,6 +180,13 @@ class ForeignPeers : public testing::Test {
     return options;
   }
 
+  static EndpointOptions listening() {
+    EndpointOptions options;
+    options.listen = HostPort{"127.0.0.1", 0};
+    options.insecure = true;
+    return options;
+  }
+
   /// Takes frames, and keeps all of them, until the session is over. Returns how many there were.
   static std::uint64_t take_all(Subscriber& subscriber) {
     std::vector<ReceivedFrame> frames;
@@ -306,10 +313,7 @@ TEST_F(ForeignPeers, NoSliceComesAfterTheEnd) {
 /// A viewer that says bye and closes has left, whatever its sender says to it in that moment.
 TEST_F(ForeignPeers, AViewerThatSaysByeAndClosesAtOnceHasLeft) {
   Stream stream(StreamOptions{.name = "test"});
-  EndpointOptions endpoint;
-  endpoint.listen = HostPort{"127.0.0.1", 0};
-  endpoint.insecure = true;
-  SenderService service(endpoint, {&stream}, "test", log_);
+  SenderService service(listening(), {&stream}, "test", log_);
   const HostPort at{"127.0.0.1", service.port()};
   for (std::size_t round = 1; round <= 20; ++round) {
     AuthenticatedChannel viewer = authenticate_dialler(dial(at, monotonic_ns() + timeout_ns), AuthenticateOptions{});
@@ -343,10 +347,7 @@ TEST_F(ForeignPeers, AViewerThatSaysByeAndClosesAtOnceHasLeft) {
 /// A viewer that leaves when it has chosen cannot be told the token that was issued for it.
 TEST_F(ForeignPeers, ViewersThatLeaveWhenTheyHaveChosenKeepNoToken) {
   Stream stream(StreamOptions{.name = "test"});
-  EndpointOptions endpoint;
-  endpoint.listen = HostPort{"127.0.0.1", 0};
-  endpoint.insecure = true;
-  SenderService service(endpoint, {&stream}, "test", log_);
+  SenderService service(listening(), {&stream}, "test", log_);
   const HostPort at{"127.0.0.1", service.port()};
   const auto come_and_choose = [&](bool hears_no_answer) {
     AuthenticatedChannel viewer = authenticate_dialler(dial(at, monotonic_ns() + timeout_ns), AuthenticateOptions{});
