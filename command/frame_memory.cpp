@@ -24,4 +24,13 @@ const MemoryKind& FrameMemory::kind() const noexcept {
   return cuda_ ? static_cast<const MemoryKind&>(*cuda_) : host_memory();
 }
 
+std::unique_ptr<const MemoryKind> memory_of_device(const DeviceUuid& device) {
+  for (const CudaDeviceInfo& one : cuda_devices()) {
+    if (one.uuid_bytes == device) {
+      return std::make_unique<const CudaMemory>(one);
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace framewire

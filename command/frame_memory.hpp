@@ -27,4 +27,8 @@ class FrameMemory {
   std::unique_ptr<const CudaMemory> cuda_;  // null: host memory
 };
 
+/// The memory of the GPU with this identity, whatever --memory says; null: CUDA has no such GPU. Loads NVIDIA's driver.
+/// Any thread. Throws Error (failed) where that is missing, or the GPU's memory cannot be used.
+std::unique_ptr<const MemoryKind> memory_of_device(const DeviceUuid& device);
+
 }  // namespace framewire

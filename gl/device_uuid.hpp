@@ -1,6 +1,8 @@
 // Which device a context of OpenGL draws with (GL_EXT_memory_object).
 #pragma once
 
+#include <vector>
+
 #include "gl/gl.hpp"
 #include "memory/block.hpp"
 
@@ -12,8 +14,16 @@ struct DeviceQueries {
   PFNGLGETUNSIGNEDBYTEI_VEXTPROC get_uuid = nullptr;  // glGetUnsignedBytei_vEXT
 };
 
-/// Whether `uuid` is one of the current context's GL_DEVICE_UUID_EXT. Where the driver does not know these, it is not,
-/// and GL may keep an error.
-bool context_draws_with(const DeviceUuid& uuid, const DeviceQueries& queries) noexcept;
+/// Those that glad has loaded.
+inline DeviceQueries loaded_queries() noexcept {
+  return {.get_number = glGetIntegerv, .get_uuid = glGetUnsignedBytei_vEXT};
+}
+
+/// The current context's GL_DEVICE_UUID_EXT, at most 16. Where the driver does not know these there are none, and GL
+/// may keep an error.
+std::vector<DeviceUuid> devices_of_context(const DeviceQueries& queries = loaded_queries());
+
+/// Whether `uuid` is one of them.
+bool context_draws_with(const DeviceUuid& uuid, const DeviceQueries& queries);
 
 }  // namespace framewire

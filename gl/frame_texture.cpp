@@ -60,6 +60,16 @@ bool is_on_device(const FrameView& view) noexcept {
   return view.block != nullptr && *view.block != nullptr && (*view.block)->host() == nullptr;
 }
 
+bool lies_in_host_block(const FrameView& view) noexcept {
+  if (view.block == nullptr || *view.block == nullptr || (*view.block)->host() == nullptr) {
+    return false;
+  }
+  const auto bytes = (*view.block)->host()->bytes();
+  return view.offset_in_block_bytes <= bytes.size() &&
+         view.layout.size_bytes <= bytes.size() - view.offset_in_block_bytes &&
+         view.payload.data() == bytes.data() + view.offset_in_block_bytes;
+}
+
 }  // namespace
 
 bool can_be_read_in_place(const FrameLayout& layout) noexcept {
@@ -77,6 +87,8 @@ const char* name(UploadMethod method) noexcept {
       return "pinned memory";
     case UploadMethod::device_memory:
       return "GPU memory";
+    case UploadMethod::gpu_copy:
+      return "GPU copies";
     case UploadMethod::persistent_buffer:
       return "persistent buffer";
     case UploadMethod::client_pointer:
@@ -85,7 +97,7 @@ const char* name(UploadMethod method) noexcept {
   return "unknown";
 }
 
-FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
+FrameTexture::FrameTexture(std::optional<UploadMethod> wanted, GpuCopies* copies)
     : preferred_(wanted.value_or(WrappedBlocks::takes_host_memory() ? UploadMethod::pinned_memory
                                                                     : UploadMethod::persistent_buffer)),
       method_(preferred_) {
@@ -100,11 +112,17 @@ FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
     method_ = preferred_;
   }
   glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side_);
+  if (copies != nullptr) {
+    gpu_upload_.emplace(*copies);
+  }
 }
 
 void FrameTexture::forget_blocks() noexcept {
   forget_arrived();
   wrapped_.forget_all();
+  if (gpu_upload_) {
+    gpu_upload_->forget();
+  }
   fence_.reset();
 }
 
@@ -116,6 +134,10 @@ bool FrameTexture::upload(const FrameView& view) noexcept {
     return false;
   }
   Textures& textures = is_arriving_ ? next_ : shown_;
+  if (method_ == UploadMethod::gpu_copy && !finish_gpu_copy(view) && !begin_upload(view, textures)) {
+    is_arriving_ = false;
+    return false;
+  }
   fill_rows(view, textures, view.layout.size_bytes);
   textures.painted.conversion = colour_conversion(view.layout.format, view.colour, view.layout.height);
   textures.painted.chroma_site = chroma_site(view.chroma_location);
@@ -131,7 +153,7 @@ bool FrameTexture::upload_arrived(const FrameView& view, std::uint64_t arrived_b
     return false;
   }
   is_arriving_ = true;
-  fill_rows(view, next_, arrived_bytes);
+  fill_rows(view, next_, method_ == UploadMethod::gpu_copy ? gpu_upload_->copy(arrived_bytes) : arrived_bytes);
   return true;
 }
 
@@ -148,18 +170,33 @@ bool FrameTexture::begin_upload(const FrameView& view, Textures& textures) noexc
   if (prepare_textures(view.layout, textures)) {
     return true;
   }
+  release_staging();
+  return false;
+}
+
+/// False if the frame has to be uploaded by another method, from its first row on.
+bool FrameTexture::finish_gpu_copy(const FrameView& view) noexcept {
+  gpu_upload_->copy(view.layout.size_bytes);
+  if (gpu_upload_->wait(monotonic_ns() + staging_wait_ns)) {
+    return true;
+  }
+  release_staging();
+  return false;
+}
+
+void FrameTexture::release_staging() noexcept {
+  if (method_ == UploadMethod::gpu_copy) {
+    gpu_upload_->end();
+  }
   if (std::exchange(has_staging_, false)) {
     staging_.release();
   }
-  return false;
 }
 
 /// All commands that read the frame have been given to GL.
 void FrameTexture::end_upload() noexcept {
   is_arriving_ = false;
-  if (std::exchange(has_staging_, false)) {
-    staging_.release();
-  }
+  release_staging();
   if (method_ == UploadMethod::pinned_memory || method_ == UploadMethod::device_memory) {
     fence_ = GlFence::insert();
   }
@@ -217,14 +254,7 @@ GLuint FrameTexture::wrapped_buffer(const FrameView& view) noexcept {
   if (is_on_device(view)) {
     return wrapped_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
   }
-  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr) {
-    return 0;
-  }
-  const auto bytes = (*view.block)->host()->bytes();
-  const bool lies_in_block = view.offset_in_block_bytes <= bytes.size() &&
-                             view.layout.size_bytes <= bytes.size() - view.offset_in_block_bytes &&
-                             view.payload.data() == bytes.data() + view.offset_in_block_bytes;
-  if (!lies_in_block) {
+  if (preferred_ != UploadMethod::pinned_memory || !lies_in_host_block(view)) {
     return 0;
   }
   const GLuint buffer = wrapped_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
@@ -234,8 +264,24 @@ GLuint FrameTexture::wrapped_buffer(const FrameView& view) noexcept {
   return buffer;
 }
 
+bool FrameTexture::begin_gpu_copy(const FrameView& view) noexcept {
+  return gpu_upload_ && lies_in_host_block(view) && can_be_read_in_place(view.layout) &&
+         gpu_upload_->begin(*view.block, view.offset_in_block_bytes, view.layout.size_bytes,
+                            monotonic_ns() + staging_wait_ns);
+}
+
 /// The CPU can copy no rows of a frame that it may not touch.
 bool FrameTexture::find_sources(const FrameView& view) noexcept {
+  if (begin_gpu_copy(view)) {
+    method_ = UploadMethod::gpu_copy;
+    for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
+      const PlaneLayout& plane = view.layout.planes.at(i);
+      sources_.at(i) = {.buffer = gpu_upload_->buffer(),
+                        .offset_bytes = gpu_upload_->offset_bytes() + plane.offset_bytes,
+                        .pitch_bytes = plane.pitch_bytes};
+    }
+    return true;
+  }
   const GLuint wrapped = wrapped_buffer(view);
   if (is_on_device(view)) {
     method_ = UploadMethod::device_memory;

@@ -14,6 +14,7 @@
 #include "frame/frame_layout.hpp"
 #include "gl/fence.hpp"
 #include "gl/frame_painter.hpp"
+#include "gl/gpu_upload.hpp"
 #include "gl/staging_buffer.hpp"
 #include "gl/wrapped_blocks.hpp"
 #include "memory/host_block.hpp"
@@ -31,9 +32,9 @@ struct FrameView {
 };
 
 /// How pixels get into a texture. `pinned_memory`: the frame's own memory is the GL buffer, no copy. `device_memory`:
-/// so is memory of the GPU. `persistent_buffer`: the CPU copies them into driver memory. `client_pointer`: the driver
-/// reads them before the call returns.
-enum class UploadMethod { pinned_memory, device_memory, persistent_buffer, client_pointer };
+/// so is memory of the GPU. `gpu_copy`: the GPU copies them there by itself. `persistent_buffer`: the CPU copies them
+/// into driver memory. `client_pointer`: the driver reads them before the call returns.
+enum class UploadMethod { pinned_memory, device_memory, gpu_copy, persistent_buffer, client_pointer };
 const char* name(UploadMethod method) noexcept;
 
 /// Whether GL can read frames of this layout where they lie. If not, the CPU has to copy them, so that they must be in
@@ -45,8 +46,9 @@ bool can_be_read_in_place(const FrameLayout& layout) noexcept;
 class FrameTexture {
  public:
   /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method. Frames
-  /// in the memory of a device are uploaded from there whatever is `wanted` (WrappedBlocks::why_not()).
-  explicit FrameTexture(std::optional<UploadMethod> wanted = {});
+  /// in the memory of a device are uploaded from there whatever is `wanted` (WrappedBlocks::why_not()). With `copies`,
+  /// which outlives this, the GPU copies those in host memory, once it can; null: it does not.
+  explicit FrameTexture(std::optional<UploadMethod> wanted = {}, GpuCopies* copies = nullptr);
   FrameTexture(const FrameTexture&) = delete;
   FrameTexture& operator=(const FrameTexture&) = delete;
 
@@ -109,6 +111,9 @@ class FrameTexture {
   };
 
   bool begin_upload(const FrameView& view, Textures& textures) noexcept;
+  bool finish_gpu_copy(const FrameView& view) noexcept;
+  bool begin_gpu_copy(const FrameView& view) noexcept;
+  void release_staging() noexcept;
   void fill_rows(const FrameView& view, Textures& textures, std::uint64_t arrived_bytes) noexcept;
   void end_upload() noexcept;
   [[nodiscard]] bool fits(const FrameView& view) const noexcept;
@@ -123,6 +128,7 @@ class FrameTexture {
   GLint max_side_ = 0;
   WrappedBlocks wrapped_;
   StagingBuffer staging_;
+  std::optional<GpuUpload> gpu_upload_;
   GlFence fence_;
   GpuWait waited_ = GpuWait::done;
   Textures shown_;

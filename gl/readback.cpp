@@ -33,6 +33,8 @@ std::string_view name(ReadbackMethod method) noexcept {
   switch (method) {
     case ReadbackMethod::pinned_memory:
       return "pinned memory";
+    case ReadbackMethod::gpu_copy:
+      return "GPU copies";
     case ReadbackMethod::persistent_buffer:
       return "persistent buffers";
     case ReadbackMethod::device_memory:
@@ -42,13 +44,32 @@ std::string_view name(ReadbackMethod method) noexcept {
 }
 
 Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted,
-                   std::uint16_t slices)
+                   std::uint16_t slices, const MemoryKind* device)
     : size_{width, height},
       slices_(possible_slices(size_bytes(), slices)),
       method_(wanted.value_or(ReadbackMethod::pinned_memory)) {
   require_drawable(size_);
   for (Entry& entry : entries_) {
     entry.fences.resize(slices_);
+  }
+  choose_method(wanted, device);
+}
+
+/// Copies by the GPU are the best where there is `device`: nobody names it where pinned memory would do.
+void Readback::choose_method(std::optional<ReadbackMethod> wanted, const MemoryKind* device) {
+  if (wanted == ReadbackMethod::gpu_copy && device == nullptr) {
+    throw Error::failed("copies by the GPU need its memory; read back by persistent buffers");
+  }
+  if (device != nullptr && wanted.value_or(ReadbackMethod::gpu_copy) == ReadbackMethod::gpu_copy) {
+    try {
+      download_ = std::make_unique<GpuDownload>(*device, size_bytes());
+      method_ = ReadbackMethod::gpu_copy;
+      return;
+    } catch (const Error&) {
+      if (wanted) {
+        throw;
+      }
+    }
   }
   if (method_ == ReadbackMethod::pinned_memory && !WrappedBlocks::takes_host_memory()) {
     if (wanted) {
@@ -86,7 +107,11 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
   Entry& entry = entries_[index];
   entry.slot = slot.first(size_bytes());
   entry.must_copy = false;
-  if (pinned != 0) {
+  entry.is_gpu_copy = method_ == ReadbackMethod::gpu_copy && block != nullptr;
+  if (entry.is_gpu_copy) {
+    download_->begin(index, block, offset_bytes);
+    begin(entry, download_->buffer(), download_->offset_bytes(index), slices_);
+  } else if (pinned != 0) {
     begin(entry, pinned, offset_bytes, slices_);
   } else if (map_buffers()) {
     method_ = ReadbackMethod::persistent_buffer;
@@ -107,7 +132,7 @@ bool Readback::begin_on_device(const std::shared_ptr<const Block>& block, std::u
   method_ = ReadbackMethod::device_memory;
   Entry& entry = entries_[(oldest_ + count_) % max_in_flight];
   entry.slot = {};
-  entry.must_copy = false;
+  entry.must_copy = entry.is_gpu_copy = false;
   begin(entry, buffer, offset_bytes, 1);
   return true;
 }
@@ -139,7 +164,8 @@ bool Readback::wait_slice(std::int64_t deadline_ns) noexcept {
     return false;
   }
   Entry& entry = entries_[oldest_];
-  const GpuWait result = entry.fences[entry.slices_done].wait(deadline_ns);
+  const GpuWait result =
+      entry.is_gpu_copy ? wait_gpu_copy(entry, deadline_ns) : entry.fences[entry.slices_done].wait(deadline_ns);
   has_failed_ = result == GpuWait::failed;
   if (result != GpuWait::done) {
     return false;
@@ -152,6 +178,38 @@ bool Readback::wait_slice(std::int64_t deadline_ns) noexcept {
     finish_oldest();
   }
   return true;
+}
+
+/// The GPU copies each slice once OpenGL has written it, also those behind the one that is waited for.
+GpuWait Readback::wait_gpu_copy(Entry& entry, std::int64_t deadline_ns) noexcept {
+  const auto start_written = [&](std::int64_t until_ns) {
+    const auto next = static_cast<std::uint16_t>(download_->started(oldest_));
+    const GpuWait written = next == entry.slices ? GpuWait::pending : entry.fences[next].wait(until_ns);
+    if (written == GpuWait::done) {
+      download_->copy(oldest_, slice_range(size_bytes(), entry.slices, next));
+    }
+    return written;
+  };
+  if (download_->started(oldest_) == entry.slices_done) {
+    if (const GpuWait written = start_written(deadline_ns); written != GpuWait::done) {
+      return written;
+    }
+  }
+  while (start_written(0) == GpuWait::done) {
+  }
+  const FenceState copied = download_->wait(oldest_, entry.slices_done, deadline_ns);
+  if (download_->has_failed()) {
+    method_ = ReadbackMethod::persistent_buffer;
+  }
+  switch (copied) {
+    case FenceState::done:
+      return GpuWait::done;
+    case FenceState::pending:
+      return GpuWait::pending;
+    case FenceState::failed:
+      break;
+  }
+  return GpuWait::failed;
 }
 
 void Readback::finish_oldest() noexcept {

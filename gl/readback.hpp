@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "frame/slices.hpp"
 #include "gl/fence.hpp"
+#include "gl/gpu_download.hpp"
 #include "gl/handle.hpp"
 #include "gl/wrapped_blocks.hpp"
 #include "memory/host_block.hpp"
@@ -22,6 +23,7 @@ namespace framewire {
 /// Best first.
 enum class ReadbackMethod {
   pinned_memory,      // GL_AMD_pinned_memory: the GPU writes into the slot itself
+  gpu_copy,           // OpenGL writes into memory of the GPU, which copies that to the slot by itself
   persistent_buffer,  // the GPU writes into one of three mapped buffers; the CPU copies to the slot
   device_memory,      // the slot is in memory of the GPU, which writes into it
 };
@@ -33,18 +35,19 @@ class Readback {
   static constexpr std::size_t max_in_flight = 3;
 
   /// Empty `wanted`: the best method that the driver supports, with a fallback if it fails later. `slices`: how many
-  /// parts of a picture finish one by one, in order. Throws Error (failed) if the driver lacks the wanted method or has
-  /// no memory.
+  /// parts of a picture finish one by one, in order. `device`: memory of the device that draws, for copies by the GPU;
+  /// it outlives this; null: there are no such copies. Throws Error (failed) if the driver lacks the wanted method or
+  /// has no memory.
   Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted = {},
-           std::uint16_t slices = 1);
+           std::uint16_t slices = 1, const MemoryKind* device = nullptr);
   ~Readback();
   Readback(const Readback&) = delete;
   Readback& operator=(const Readback&) = delete;
 
   /// Starts reading the lower left width x height pixels of the bound read framebuffer into `slot`, which is at
   /// `offset_bytes` in `block` and large enough. GL's row 0 comes first: draw flipped to get the top row first. The
-  /// slot must stay valid until the readback finishes. Requires in_flight() < max_in_flight. Does not wait if the
-  /// driver works asynchronously.
+  /// slot must stay valid until the readback finishes. Null `block`: the slot is no part of one. Requires in_flight() <
+  /// max_in_flight. Does not wait if the driver works asynchronously.
   void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept;
 
   /// The same with a slot in memory of the GPU (WrappedBlocks::why_not()). It has one slice then, whatever slices()
@@ -82,6 +85,7 @@ class Readback {
     std::uint16_t slices = 1;
     std::uint16_t slices_done = 0;
     bool must_copy = false;
+    bool is_gpu_copy = false;  // in the part of download_ that has the entry's number
     std::int64_t begun_ns = 0;
   };
   struct Mapped {
@@ -91,9 +95,11 @@ class Readback {
 
   GLuint pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                        std::span<std::byte> slot) noexcept;
+  void choose_method(std::optional<ReadbackMethod> wanted, const MemoryKind* device);
   bool map_buffers() noexcept;
   void begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices) noexcept;
   void read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept;
+  GpuWait wait_gpu_copy(Entry& entry, std::int64_t deadline_ns) noexcept;
   [[nodiscard]] std::uint32_t rows_until(const Entry& entry, std::uint16_t slice) const noexcept;
   [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{size_.width} * 4; }
   void finish_oldest() noexcept;
@@ -102,7 +108,8 @@ class Readback {
   std::uint16_t slices_;
   ReadbackMethod method_;
   WrappedBlocks wrapped_;
-  GLuint trusted_ = 0;  // the wrapped block for which GL writes were verified
+  GLuint trusted_ = 0;                     // the wrapped block for which GL writes were verified
+  std::unique_ptr<GpuDownload> download_;  // null: the GPU does not copy
   std::array<Mapped, max_in_flight> mapped_;
   std::array<Entry, max_in_flight> entries_;
   std::size_t oldest_ = 0;

@@ -91,7 +91,7 @@ std::optional<std::string> WrappedBlocks::why_not(const MemoryKind& kind) {
   if (GLAD_GL_EXT_memory_object == 0 || GLAD_GL_EXT_memory_object_fd == 0) {
     return "the OpenGL driver (" + gl_renderer() + ") has no GL_EXT_memory_object_fd";
   }
-  if (!context_draws_with(*uuid, {.get_number = glGetIntegerv, .get_uuid = glGetUnsignedBytei_vEXT})) {
+  if (!context_draws_with(*uuid, loaded_queries())) {
     return "OpenGL draws with another device (" + gl_renderer() + ")";
   }
   return std::nullopt;

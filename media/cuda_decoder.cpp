@@ -51,7 +51,7 @@ const CudaMemory* cuda_memory_of(const MemoryKind& slots, const std::string& gpu
 struct Kept {
   Frame picture;
   std::shared_ptr<Block> block;
-  std::shared_ptr<const CudaHostRegistration> registration;
+  std::shared_ptr<CudaHostRegistration> registration;  // null: a slot on the GPU
 };
 
 }  // namespace
@@ -127,13 +127,10 @@ cuda::Copy2DEnd CudaDecoder::end_in(const Block& block, std::uint64_t offset_byt
 
 /// Copies to other memory would wait for the GPU.
 void CudaDecoder::register_with_cuda(const HostBlock& host) {
-  if (registration_ != nullptr && registered_.get() == &host) {
-    return;
+  if (registration_ == nullptr || registration_->host() != &host) {
+    registration_ = CudaHostRegistration::find_or_create(device_, host.shared_from_this());
   }
-  registration_.reset();
-  registered_.reset();
-  registration_ = std::make_shared<const CudaHostRegistration>(device_, host.bytes().data(), host.bytes().size());
-  registered_ = host.shared_from_this();
+  registration_->require();
 }
 
 cuda::Copy2D plane_copy(const AVFrame& picture, const FrameLayout& layout, std::uint32_t plane,

@@ -44,9 +44,7 @@ class CudaDecoder final : public HwDecoder {
   const std::unique_ptr<CudaWork> own_work_;  // null: another's
   CudaWork& work_;
   std::deque<std::shared_ptr<Fence>> under_way_;
-  /// The memory of the slots, if that is the host's: it stays for as long as CUDA knows it. Copies under way have both.
-  std::shared_ptr<const HostBlock> registered_;
-  std::shared_ptr<const CudaHostRegistration> registration_;
+  std::shared_ptr<CudaHostRegistration> registration_;  // of the slots, if they are in host memory
 };
 
 /// The copy of one plane from libav's picture to where `layout` has it behind `to`. Throws Error (failed) if the

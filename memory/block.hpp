@@ -61,6 +61,18 @@ struct OpaqueMemory {
 /// A device, as OpenGL names it (GL_DEVICE_UUID_EXT).
 using DeviceUuid = std::array<std::uint8_t, 16>;
 
+/// A copy between two blocks.
+struct CopyRange {
+  std::uint64_t from_offset_bytes = 0;
+  std::uint64_t to_offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+
+  /// To the place that the bytes have in their own block.
+  static CopyRange at(std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept {
+    return {.from_offset_bytes = offset_bytes, .to_offset_bytes = offset_bytes, .size_bytes = size_bytes};
+  }
+};
+
 /// One contiguous block of memory. Constant after construction; the owners that share it (pool, ring) guard its
 /// content. Freed when the last shared_ptr goes. Any thread.
 class Block {
@@ -91,18 +103,16 @@ class Block {
   /// Throws Error (failed) if make_writes_visible() cannot do that for this block at all.
   virtual void require_visible_writes() const {}
 
-  /// The device starts to copy `size_bytes` from `offset_bytes` of this block to the same offset of `into`, once
-  /// `after` is done (null: at once). Nobody writes these bytes of either block until the fence is finished. It fails
-  /// if `after` does. The device keeps both blocks alive meanwhile. Throws Error (failed).
-  [[nodiscard]] virtual std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                                            std::uint64_t size_bytes,
+  /// The device starts to copy `range` of this block into `into`, once `after` is done (null: at once). Nobody writes
+  /// these bytes of either block until the fence is finished. It fails if `after` does. The device keeps both blocks
+  /// alive meanwhile. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
                                                             std::shared_ptr<Fence> after) const = 0;
 
-  /// The device starts to copy `size_bytes` from `offset_bytes` of `from` to the same offset of this block. Nobody
-  /// writes these bytes of either block until the fence is finished. The device keeps both blocks alive meanwhile. Not
-  /// of an imported block. Throws Error (failed).
-  [[nodiscard]] virtual std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from,
-                                                              std::uint64_t offset_bytes, std::uint64_t size_bytes) = 0;
+  /// The device starts to copy `range` of `from` into this block. Nobody writes these bytes of either block until the
+  /// fence is finished. The device keeps both blocks alive meanwhile. Not of an imported block. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from,
+                                                              CopyRange range) = 0;
 
  protected:
   explicit Block(std::uint64_t size_bytes) noexcept : size_bytes_(size_bytes) {}
@@ -131,11 +141,18 @@ class MemoryKind {
   /// As allocate(), for this process only; cheaper.
   [[nodiscard]] virtual std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
                                                                 const StopCheck& stop) const = 0;
+  /// Prepares copies between blocks of this kind and `host`, which may take a second. The first copy does it, too, if
+  /// nobody did. It stays so as long as the result lives. Null: there is nothing to do. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<const void> prepare_copies(std::shared_ptr<const HostBlock> host) const;
+
   /// The block of another process, from its descriptor(), read-only. What the peer shares is checked before it is used.
   /// Throws Error (failed).
   [[nodiscard]] virtual std::shared_ptr<const Block> import(FileDescriptor descriptor,
                                                             std::uint64_t size_bytes) const = 0;
 };
+
+/// Opens the memory of a device; null: there is no such memory. May take a second. Any thread. Throws Error.
+using OpenDeviceMemory = std::function<std::unique_ptr<const MemoryKind>(const DeviceUuid& device)>;
 
 /// A range of a block. The function that hands it on says how long the block lives.
 struct Payload {

@@ -236,13 +236,13 @@ RegisteredAs HostBlock::registered_as() const noexcept {
 }
 
 /// The processor is the device: the copy is made here.
-std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                               std::uint64_t size_bytes, std::shared_ptr<Fence> after) const {
+std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
+                                               std::shared_ptr<Fence> after) const {
   auto fence = std::make_shared<Fence>();
-  const auto copy = [from = shared_from_this(), into = std::move(into), offset_bytes, size_bytes,
-                     fence](FenceState filled) {
+  const auto copy = [from = shared_from_this(), into = std::move(into), range, fence](FenceState filled) {
     if (filled == FenceState::done) {
-      copy_bytes(from->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
+      copy_bytes(from->bytes().subspan(range.from_offset_bytes, range.size_bytes),
+                 into->bytes().subspan(range.to_offset_bytes));
     }
     fence->finish(filled);
   };
@@ -254,13 +254,16 @@ std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, 
   return fence;
 }
 
-std::shared_ptr<Fence> HostBlock::copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
-                                                 std::uint64_t size_bytes) {
-  return from->copy_to_host(shared_from_this(), offset_bytes, size_bytes, nullptr);
+std::shared_ptr<Fence> HostBlock::copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) {
+  return from->copy_to_host(shared_from_this(), range, nullptr);
 }
 
 OpaqueMemory Block::for_opengl() const {
   throw Error::failed("OpenGL cannot import memory of the kind " + quote(kind().name()));
+}
+
+std::shared_ptr<const void> MemoryKind::prepare_copies(std::shared_ptr<const HostBlock> /*host*/) const {
+  return nullptr;
 }
 
 // ---- Host memory as a kind ----

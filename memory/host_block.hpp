@@ -49,11 +49,9 @@ class HostBlock final : public Block, public std::enable_shared_from_this<HostBl
   [[nodiscard]] const HostBlock* host() const noexcept override { return this; }
   [[nodiscard]] int descriptor() const noexcept override { return memfd(); }
   [[nodiscard]] RegisteredAs registered_as() const noexcept override;
-  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                                    std::uint64_t size_bytes,
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
                                                     std::shared_ptr<Fence> after) const override;
-  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
-                                                      std::uint64_t size_bytes) override;
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) override;
 
   /// Puts a copy of this range in its place, which nobody else can write to; the address stays, and the range is
   /// read-only. Other threads may read it meanwhile. `offset_bytes` is a multiple of the page size; the last page goes

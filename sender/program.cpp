@@ -57,6 +57,7 @@ StreamOptions SenderProgram::stream_options(const std::string& name) const {
 void SenderProgram::open_stream(const SourceOptions& source) {
   SourceOptions sized = source;
   sized.memory = &memory_.kind();
+  sized.open_device_memory = memory_of_device;
   if (options_.size_is_auto) {
     fit_to_machine(sized, options_.sources, log_);
   }

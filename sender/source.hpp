@@ -51,6 +51,9 @@ struct SourceOptions {
   std::string stream_name{};                  // --name; empty: see sender/stream_names.hpp
   const MemoryKind* memory = &host_memory();  // of the stream's slots; outlives the source
 
+  /// Of the GPU that draws a scene, to copy frames by; empty: it is not used.
+  OpenDeviceMemory open_device_memory{};
+
   // For inputs that libav opens.
   std::vector<std::pair<std::string, std::string>> input_options{};  // --input-option
   std::string input_format{};                                        // --input-format

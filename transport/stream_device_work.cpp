@@ -58,15 +58,17 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
 void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work) {
   const Pool& pool = *slot.pool_;
   work.copied = begin_copy([&] {
-    return pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
+    return pool.block()->copy_to_host(pool.host_block(), CopyRange::at(slot.offset_in_block_bytes(), size_bytes),
+                                      info.ready);
   });
   work.is_in_host_memory = true;
 }
 
 void Stream::copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work) {
   const Pool& pool = *slot.pool_;
-  work.filled = begin_copy(
-      [&] { return pool.block()->copy_from_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes); });
+  work.filled = begin_copy([&] {
+    return pool.block()->copy_from_host(pool.host_block(), CopyRange::at(slot.offset_in_block_bytes(), size_bytes));
+  });
   work.is_in_block = true;
 }
 

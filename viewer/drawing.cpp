@@ -49,6 +49,7 @@ Drawing::Drawing(Surface& surface, FrameTimesFile& frame_times, const Clock& clo
       clock_(clock),
       options_(options),
       started_ns_(clock.now_ns()),
+      copies_(make_gpu_copies(options.memory, options.open_device_memory)),
       painters_(options.downscale),
       schedule_(clock, options.first_draw_delay_ns),
       upload_method_(FrameTexture().method()) {
@@ -63,9 +64,10 @@ void Drawing::show(const ShownScene& shown) {
   Streams before = std::exchange(streams_, {});
   for (const auto& stream : shown.streams) {
     const auto known = std::ranges::find_if(before, [&](const auto& old) { return old && old->stream() == stream; });
-    streams_.push_back(known != before.end() ? std::move(*known)
-                                             : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_,
-                                                                             options_, streams_so_far_++));
+    streams_.push_back(known != before.end()
+                           ? std::move(*known)
+                           : std::make_unique<ShownStream>(stream, painters_, frame_times_, clock_, options_,
+                                                           copies_.get(), streams_so_far_++));
   }
   for (const auto& gone : before) {
     if (depth_ && gone) {
@@ -85,11 +87,6 @@ std::int64_t Drawing::delay_of_new_scene_ns() const noexcept {
   }
   const std::int64_t period_ns = refresh_period_ns_ > 0 ? refresh_period_ns_ : usual_refresh_period_ns;
   return drawn_ns_ == 0 ? 0 : std::max<std::int64_t>(drawn_ns_ + period_ns - clock_.now_ns(), 0);
-}
-
-void Drawing::toggle_panel() noexcept {
-  composition_.toggle_panel();
-  schedule_.request();
 }
 
 void Drawing::draw() {

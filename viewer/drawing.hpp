@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "gl/gpu_copies.hpp"
 #include "viewer/composition.hpp"
 #include "viewer/depth_view.hpp"
 #include "viewer/drawing_options.hpp"
@@ -56,7 +57,10 @@ class Drawing {
   [[nodiscard]] std::int64_t due_ns();
 
   void request_redraw() noexcept { schedule_.request(); }
-  void toggle_panel() noexcept;
+  void toggle_panel() noexcept {
+    composition_.toggle_panel();
+    request_redraw();
+  }
   /// Gives the recording all pictures from now on, until another call ends that; null: none. Lets go of the one before
   /// when its last picture is read back.
   void record(std::shared_ptr<WindowRecording> recording);
@@ -134,6 +138,7 @@ class Drawing {
   const Clock& clock_;
   const DrawingOptions options_;
   const std::int64_t started_ns_;
+  std::unique_ptr<GpuCopies> copies_;  // null: the GPU copies no frames
   Painters painters_;
   Composition composition_;
   std::unique_ptr<DepthView> depth_;       // of Layout::depth

@@ -19,6 +19,7 @@ struct DrawingOptions {
   bool asks_cadence = false;                // tell the senders when to render
   bool tells_places = false;                // Drawing::seen()
   const MemoryKind* memory = nullptr;       // of a device, where frames may lie; outlives the drawing; null: none
+  OpenDeviceMemory open_device_memory{};    // of the GPU that draws, to copy frames by; empty: it is not used
   bool verify = false;                      // check that no frame changes while it is held
   std::uint64_t most_sets = 0;              // of Layout::depth that are shown; 0: no limit
   std::int64_t first_draw_delay_ns = 0;     // of the first picture without a frame

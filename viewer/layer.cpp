@@ -35,8 +35,8 @@ std::uint64_t bytes_without_gap(const FrameHeader& header, const SliceSet& slice
 
 }  // namespace
 
-Layer::Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality)
-    : painters_(painters), statistics_(statistics), wanted_quality_(quality), check_(verify) {}
+Layer::Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality, GpuCopies* copies)
+    : painters_(painters), statistics_(statistics), wanted_quality_(quality), texture_({}, copies), check_(verify) {}
 
 /// The frame's memory may be unmapped after its release, so this waits for the GPU, with a deadline.
 Layer::~Layer() {

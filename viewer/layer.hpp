@@ -23,9 +23,10 @@ namespace framewire {
 /// credit returned. Verifies each frame before releasing it. Used on the drawing thread.
 class Layer {
  public:
-  /// `painters` and `statistics` outlive the layer. No `quality`: good, if a GPU draws. Throws Error if the driver does
-  /// not support what is needed.
-  Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality);
+  /// `painters`, `statistics` and `copies` outlive the layer. No `quality`: good, if a GPU draws. Null `copies`: the
+  /// GPU does not copy frames by itself. Throws Error if the driver does not support what is needed.
+  Layer(Painters& painters, bool verify, Statistics& statistics, std::optional<Quality> quality,
+        GpuCopies* copies = nullptr);
   ~Layer();
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/failure_text.hpp"
+#include "command/frame_memory.hpp"
 #include "command/named_files.hpp"
 #include "viewer/aside.hpp"
 #include "viewer/new_file.hpp"
@@ -69,6 +70,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Termi
                      .asks_cadence = options_.asks_cadence,
                      .tells_places = options_.input.has_value(),
                      .memory = options_.session.memory.empty() ? nullptr : options_.session.memory.front(),
+                     .open_device_memory = memory_of_device,
                      .verify = options_.verify,
                      .most_sets = options_.most_sets,
                      .first_draw_delay_ns = options_.is_headless ? first_draw_delay_ns : 0,

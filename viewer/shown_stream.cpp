@@ -20,13 +20,13 @@ std::unique_ptr<ShaderLayer> make_shader(ViewedStream& stream, const Clock& cloc
 }  // namespace
 
 ShownStream::ShownStream(std::shared_ptr<ViewedStream> stream, Painters& painters, FrameTimesFile& frame_times,
-                         const Clock& clock, const DrawingOptions& options, std::size_t number)
+                         const Clock& clock, const DrawingOptions& options, GpuCopies* copies, std::size_t number)
     : stream_(std::move(stream)),
       frame_times_(frame_times),
       number_(number),
       clock_(clock),
       shader_(make_shader(*stream_, clock)),
-      layer_(painters, options.verify, stream_->statistics(), options.quality),
+      layer_(painters, options.verify, stream_->statistics(), options.quality, copies),
       asks_cadence_(options.asks_cadence) {}
 
 // ---- What it is about ----

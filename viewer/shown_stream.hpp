@@ -30,7 +30,7 @@ class ShownStream {
   /// The references outlive it. `number` is the stream's in the file of frame times. Throws Error if OpenGL cannot do
   /// what is needed.
   ShownStream(std::shared_ptr<ViewedStream> stream, Painters& painters, FrameTimesFile& frame_times, const Clock& clock,
-              const DrawingOptions& options, std::size_t number);
+              const DrawingOptions& options, GpuCopies* copies, std::size_t number);
   ShownStream(const ShownStream&) = delete;
   ShownStream& operator=(const ShownStream&) = delete;
 

@@ -47,9 +47,7 @@ CudaBlock::CudaBlock(const CudaMemory& kind, std::unique_ptr<const CudaMapping> 
       exported_(std::move(exported)),
       is_shared_(is_shared) {}
 
-CudaBlock::~CudaBlock() {
-  registration_.reset();
-}
+CudaBlock::~CudaBlock() = default;
 
 const MemoryKind& CudaBlock::kind() const noexcept {
   return kind_;
@@ -104,21 +102,22 @@ void CudaBlock::require_visible_writes() const {
   }
 }
 
-std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                               std::uint64_t size_bytes, std::shared_ptr<Fence> after) const {
-  register_with_cuda(into);
+std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
+                                               std::shared_ptr<Fence> after) const {
+  const std::shared_ptr<const Kept> keeps = kept_by_copy(into);
+  std::byte* const to = into->bytes().data();
   auto fence = std::make_shared<Fence>();
   if (after == nullptr) {
-    start_copy(into, offset_bytes, size_bytes, fence);
+    start_copy(to, range, fence, keeps);
     return fence;
   }
-  after->when_finished([self = shared_from_this(), into, offset_bytes, size_bytes, fence](FenceState filled) {
+  after->when_finished([self = shared_from_this(), to, range, fence, keeps](FenceState filled) {
     if (filled != FenceState::done) {
       fence->finish(FenceState::failed);
       return;
     }
     try {
-      self->start_copy(into, offset_bytes, size_bytes, fence);
+      self->start_copy(to, range, fence, keeps);
     } catch (const std::exception&) {
       fence->finish(FenceState::failed);
     }
@@ -126,44 +125,42 @@ std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, 
   return fence;
 }
 
-void CudaBlock::start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t offset_bytes, std::uint64_t size_bytes,
-                           const std::shared_ptr<Fence>& fence) const {
+void CudaBlock::start_copy(std::byte* into, CopyRange range, const std::shared_ptr<Fence>& fence,
+                           const std::shared_ptr<const Kept>& keeps) const {
   const auto copy = [&](cuda::Stream stream) {
-    cuda::require(kind_.device()->functions().cuMemcpyDtoHAsync(into->bytes().data() + offset_bytes,
-                                                                address() + offset_bytes, size_bytes, stream),
+    cuda::require(kind_.device()->functions().cuMemcpyDtoHAsync(
+                      into + range.to_offset_bytes, address() + range.from_offset_bytes, range.size_bytes, stream),
                   "cuMemcpyDtoHAsync");
   };
-  kind_.work().start(copy, fence, kept_by_copy(into));
+  kind_.work().start(copy, fence, keeps);
 }
 
-std::shared_ptr<Fence> CudaBlock::copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
-                                                 std::uint64_t size_bytes) {
-  register_with_cuda(from);
+std::shared_ptr<Fence> CudaBlock::copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) {
+  const std::byte* const bytes = from->bytes().data();
+  const std::shared_ptr<const Kept> keeps = kept_by_copy(std::move(from));
   auto fence = std::make_shared<Fence>();
   const auto copy = [&](cuda::Stream stream) {
     cuda::require(kind_.device()->functions().cuMemcpyHtoDAsync(
-                      address() + offset_bytes, from->bytes().data() + offset_bytes, size_bytes, stream),
+                      address() + range.to_offset_bytes, bytes + range.from_offset_bytes, range.size_bytes, stream),
                   "cuMemcpyHtoDAsync");
   };
-  kind_.work().start(copy, fence, kept_by_copy(from));
+  kind_.work().start(copy, fence, keeps);
   return fence;
 }
 
-std::shared_ptr<const void> CudaBlock::kept_by_copy(const std::shared_ptr<HostBlock>& host) const {
-  return std::make_shared<std::pair<std::shared_ptr<const Block>, std::shared_ptr<HostBlock>>>(shared_from_this(),
-                                                                                               host);
-}
-
-/// Copies of other memory are slower, and block the thread that starts them. So a failure is one of the whole copy.
-void CudaBlock::register_with_cuda(const std::shared_ptr<HostBlock>& host) const {
-  const std::scoped_lock lock(mutex_);
-  if (registered_ == host) {
-    return;
+/// Copies of memory that is not registered are slower, and block the thread that starts them. So a failure is one of
+/// the whole copy.
+std::shared_ptr<const CudaBlock::Kept> CudaBlock::kept_by_copy(std::shared_ptr<const HostBlock> host) const {
+  std::shared_ptr<CudaHostRegistration> registration;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (registration_ == nullptr || registration_->host() != host.get()) {
+      registration_ = CudaHostRegistration::find_or_create(kind_.device(), std::move(host));
+    }
+    registration = registration_;
   }
-  registration_.reset();
-  registered_.reset();
-  registration_ = std::make_unique<CudaHostRegistration>(kind_.device(), host->bytes().data(), host->bytes().size());
-  registered_ = host;
+  registration->require();
+  return std::make_shared<Kept>(Kept{.block = shared_from_this(), .host = std::move(registration)});
 }
 
 // ---- The kind ----
@@ -216,6 +213,12 @@ std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uin
   throw OutOfMemory("memory for " + purpose + ": " + error.what());
 } catch (const Error& error) {
   throw error.with_context("memory for " + purpose);
+}
+
+std::shared_ptr<const void> CudaMemory::prepare_copies(std::shared_ptr<const HostBlock> host) const {
+  auto registration = CudaHostRegistration::find_or_create(device_, std::move(host));
+  registration->require();
+  return registration;
 }
 
 std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const try {

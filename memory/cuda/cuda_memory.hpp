@@ -11,6 +11,7 @@
 #include "base/system_files.hpp"
 #include "memory/block.hpp"
 #include "memory/cuda/device.hpp"
+#include "memory/cuda/host_registration.hpp"
 #include "memory/cuda/mapping.hpp"
 #include "memory/cuda/work.hpp"
 #include "memory/host_block.hpp"
@@ -36,30 +37,32 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
   void make_writes_visible() const override;
   void require_visible_writes() const override;
   /// Registers `into` with CUDA, and keeps it so, because the next copy goes there, too.
-  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                                    std::uint64_t size_bytes,
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
                                                     std::shared_ptr<Fence> after) const override;
   /// As that: `from` stays registered.
-  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
-                                                      std::uint64_t size_bytes) override;
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) override;
 
   /// In CUDA's address space of this process.
   [[nodiscard]] cuda::Address address() const noexcept { return mapping_->address(); }
 
  private:
-  void start_copy(const std::shared_ptr<HostBlock>& into, std::uint64_t offset_bytes, std::uint64_t size_bytes,
-                  const std::shared_ptr<Fence>& fence) const;
-  void register_with_cuda(const std::shared_ptr<HostBlock>& host) const;
-  [[nodiscard]] std::shared_ptr<const void> kept_by_copy(const std::shared_ptr<HostBlock>& host) const;
+  /// What a copy needs while the GPU makes it.
+  struct Kept {
+    std::shared_ptr<const Block> block;
+    std::shared_ptr<CudaHostRegistration> host;
+  };
+
+  void start_copy(std::byte* into, CopyRange range, const std::shared_ptr<Fence>& fence,
+                  const std::shared_ptr<const Kept>& keeps) const;
+  [[nodiscard]] std::shared_ptr<const Kept> kept_by_copy(std::shared_ptr<const HostBlock> host) const;
 
   const CudaMemory& kind_;
   const std::unique_ptr<const CudaMapping> mapping_;
   const FileDescriptor exported_;
   const bool is_shared_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::shared_ptr<HostBlock> registered_;
-  mutable std::unique_ptr<CudaHostRegistration> registration_;  // ends before registered_
+  mutable std::mutex mutex_;                                    // guards what follows
+  mutable std::shared_ptr<CudaHostRegistration> registration_;  // of the host memory of the last copy
 };
 
 /// The memory of one GPU. Outlives its blocks. Any thread.
@@ -80,6 +83,8 @@ class CudaMemory final : public MemoryKind {
                                                 const StopCheck& stop) const override;
   [[nodiscard]] std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
                                                         const StopCheck& stop) const override;
+  /// Registers the block with CUDA.
+  [[nodiscard]] std::shared_ptr<const void> prepare_copies(std::shared_ptr<const HostBlock> host) const override;
   /// Throws Error (failed) also if the memory is of another GPU, or smaller.
   [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const override;
 

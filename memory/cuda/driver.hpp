@@ -39,6 +39,7 @@ inline constexpr int granularity_minimum = 0;                // CU_MEM_ALLOC_GRA
 inline constexpr unsigned stream_non_blocking = 1;           // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned event_disable_timing = 2;          // CU_EVENT_DISABLE_TIMING
 inline constexpr unsigned host_register_portable = 1;        // CU_MEMHOSTREGISTER_PORTABLE
+inline constexpr unsigned host_register_read_only = 8;       // CU_MEMHOSTREGISTER_READ_ONLY
 inline constexpr int range_handle_type_dma_buf = 1;          // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 inline constexpr int flush_option_host = 1;                  // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST
 inline constexpr int flush_target_current_context = 0;       // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX

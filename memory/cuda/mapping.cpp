@@ -113,18 +113,4 @@ FileDescriptor CudaMapping::export_dma_buf() const {
   return FileDescriptor(descriptor);
 }
 
-CudaHostRegistration::CudaHostRegistration(std::shared_ptr<const CudaDevice> device, void* address,
-                                           std::uint64_t size_bytes)
-    : device_(std::move(device)), address_(address) {
-  const CurrentContext current(*device_);
-  cuda::require(device_->functions().cuMemHostRegister(address_, size_bytes, cuda::host_register_portable),
-                "cuMemHostRegister");
-}
-
-CudaHostRegistration::~CudaHostRegistration() {
-  if (const CurrentContext current(*device_, std::nothrow); current) {
-    device_->functions().cuMemHostUnregister(address_);
-  }
-}
-
 }  // namespace framewire

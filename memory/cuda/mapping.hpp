@@ -43,18 +43,4 @@ class CudaMapping {
   bool is_mapped_ = false;
 };
 
-/// While it lives, CUDA copies to this host memory without a detour.
-class CudaHostRegistration {
- public:
-  /// Throws Error.
-  CudaHostRegistration(std::shared_ptr<const CudaDevice> device, void* address, std::uint64_t size_bytes);
-  ~CudaHostRegistration();
-  CudaHostRegistration(const CudaHostRegistration&) = delete;
-  CudaHostRegistration& operator=(const CudaHostRegistration&) = delete;
-
- private:
-  const std::shared_ptr<const CudaDevice> device_;
-  void* const address_;
-};
-
 }  // namespace framewire

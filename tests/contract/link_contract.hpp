@@ -56,7 +56,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
       return pool_->payload(index, bytes);
     }
     const auto copied =
-        pool_->block()->copy_to_host(pool_->host_block(), index * pool_->stride_bytes(), bytes, nullptr);
+        pool_->block()->copy_to_host(pool_->host_block(), CopyRange::at(index * pool_->stride_bytes(), bytes), nullptr);
     EXPECT_TRUE(eventually([&] { return copied->state() == FenceState::done; }));
     return pool_->host_payload(index, bytes);
   }

@@ -107,7 +107,7 @@ TEST_F(CudaMemoryTest, CopiesToHostMemory) {
   fill(on_device(*block));
   const auto into = HostBlock::create("copies", 2 * unit_bytes);
   stand_in::hold_work(true);
-  const auto fence = block->copy_to_host(into, 4096, 100'000, nullptr);
+  const auto fence = block->copy_to_host(into, CopyRange::at(4096, 100'000), nullptr);
   EXPECT_EQ(fence->state(), FenceState::pending);
   EXPECT_EQ(into->bytes()[4096], poison);
   stand_in::hold_work(false);
@@ -121,7 +121,7 @@ TEST_F(CudaMemoryTest, CopiesOnceTheBytesAreThere) {
   const auto block = memory_->allocate("3 frame slots", unit_bytes, {});
   const auto into = HostBlock::create("copies", unit_bytes);
   const auto filled = std::make_shared<Fence>();
-  const auto fence = block->copy_to_host(into, 0, 1000, filled);
+  const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), filled);
   fill(on_device(*block));
   EXPECT_EQ(fence->state(), FenceState::pending);
   filled->finish(FenceState::done);
@@ -133,7 +133,7 @@ TEST_F(CudaMemoryTest, DoesNotCopyWhatWasNotFilled) {
   const auto block = memory_->allocate("3 frame slots", unit_bytes, {});
   const auto into = HostBlock::create("copies", unit_bytes);
   const auto filled = std::make_shared<Fence>();
-  const auto fence = block->copy_to_host(into, 0, 1000, filled);
+  const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), filled);
   filled->finish(FenceState::failed);
   EXPECT_EQ(fence->state(), FenceState::failed);
   EXPECT_EQ(into->bytes()[0], std::byte{0});
@@ -143,7 +143,7 @@ TEST_F(CudaMemoryTest, KeepsItsBlocksWhileTheGpuCopies) {
   auto block = memory_->allocate("3 frame slots", unit_bytes, {});
   auto into = HostBlock::create("copies", unit_bytes);
   stand_in::hold_work(true);
-  const auto fence = block->copy_to_host(into, 0, 1000, nullptr);
+  const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), nullptr);
   const std::weak_ptr<Block> watched = block;
   block.reset();
   into.reset();
@@ -157,10 +157,10 @@ TEST_F(CudaMemoryTest, OfALostGpuFailsItsFences) {
   const auto block = memory_->allocate("3 frame slots", unit_bytes, {});
   const auto into = HostBlock::create("copies", unit_bytes);
   stand_in::hold_work(true);
-  const auto fence = block->copy_to_host(into, 0, 1000, nullptr);
+  const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), nullptr);
   stand_in::lose_device(214);
   EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
-  EXPECT_THROW(static_cast<void>(block->copy_to_host(into, 0, 1000, nullptr)), Error);
+  EXPECT_THROW(static_cast<void>(block->copy_to_host(into, CopyRange::at(0, 1000), nullptr)), Error);
   stand_in::lose_device(0);  // so that what is made here ends
 }
 
@@ -257,7 +257,7 @@ TEST_F(CudaMemoryTest, EndsWhatItBeganWhereACallFails) {
   const auto into = HostBlock::create("copies", unit_bytes);
   for (const char* const function : {"cuMemHostRegister", "cuMemcpyDtoHAsync", "cuEventRecord"}) {
     stand_in::fail(function, 999);
-    EXPECT_THROW(static_cast<void>(mine->copy_to_host(into, 0, 1000, nullptr)), Error) << function;
+    EXPECT_THROW(static_cast<void>(mine->copy_to_host(into, CopyRange::at(0, 1000), nullptr)), Error) << function;
   }
 }
 

@@ -37,6 +37,7 @@ static_assert(granularity_minimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
+static_assert(host_register_read_only == CU_MEMHOSTREGISTER_READ_ONLY);
 static_assert(range_handle_type_dma_buf == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
 static_assert(flush_option_host == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST);
 static_assert(flush_target_current_context == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "tests/cuda/machine.hpp"
@@ -205,9 +207,25 @@ Result range_handle(void* handle, Address address, std::size_t bytes, int type, 
   });
 }
 
-Result register_host(void* address, std::size_t bytes, unsigned /*flags*/) {
+/// Whether this process may write to the page, as the kernel says (proc(5)).
+bool is_writable(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    std::array<char, 5> access{};
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access.data()) == 3 && wanted >= begin && wanted < end) {
+      return access[1] == 'w';
+    }
+  }
+  return false;
+}
+
+Result register_host(void* address, std::size_t bytes, unsigned flags) {
   return guarded("cuMemHostRegister", true, [&](Machine& machine) {
-    if (address == nullptr || bytes == 0) {
+    constexpr unsigned read_only = 8;
+    if (address == nullptr || bytes == 0 || ((flags & read_only) == 0 && !is_writable(address))) {
       return invalid_value;
     }
     return machine.registered.emplace(reinterpret_cast<std::uintptr_t>(address), bytes).second ? ok

@@ -310,7 +310,7 @@ TEST(UntouchableMemoryTest, ACopyIsPoisonUntilItIsFinished) {
   const auto into = HostBlock::create_private("copy", 4096);
   std::ranges::fill(UntouchableMemory::on_device(*block), std::byte{7});
   auto filled = std::make_shared<Fence>();
-  const auto copied = block->copy_to_host(into, 100, 50, filled);
+  const auto copied = block->copy_to_host(into, CopyRange::at(100, 50), filled);
   EXPECT_EQ(copied->state(), FenceState::pending);
   EXPECT_EQ(into->bytes()[100], std::byte{0xa5});
   filled->finish(FenceState::done);
@@ -324,10 +324,10 @@ TEST(HostMemoryTest, CopiesWithinHostMemoryWaitForTheirFence) {
   const auto from = HostBlock::create_private("from", 4096);
   const auto into = HostBlock::create_private("into", 4096);
   from->bytes()[5] = std::byte{9};
-  EXPECT_EQ(from->copy_to_host(into, 5, 1, nullptr)->state(), FenceState::done);
+  EXPECT_EQ(from->copy_to_host(into, CopyRange::at(5, 1), nullptr)->state(), FenceState::done);
   EXPECT_EQ(into->bytes()[5], std::byte{9});
   auto filled = std::make_shared<Fence>();
-  const auto copied = from->copy_to_host(into, 0, 10, filled);
+  const auto copied = from->copy_to_host(into, CopyRange::at(0, 10), filled);
   EXPECT_EQ(copied->state(), FenceState::pending);
   filled->finish(FenceState::failed);
   EXPECT_EQ(copied->state(), FenceState::failed);

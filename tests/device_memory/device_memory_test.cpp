@@ -20,62 +20,11 @@
 #include "gl/readback.hpp"
 #include "memory/cuda/cuda_memory.hpp"
 #include "tests/base/substitute.hpp"
-#include "tests/cuda/stand_in.hpp"
-#include "tests/pixels/gl_test.hpp"
+#include "tests/device_memory/on_llvmpipe.hpp"
 #include "tests/pixels/reference.hpp"
 
 namespace framewire {
 namespace {
-
-namespace stand_in = test::cuda_stand_in;
-
-constexpr Size size{67, 35};  // fit no alignment
-constexpr std::uint64_t offset_bytes = 8192;
-
-std::int64_t soon_ns() {
-  return monotonic_ns() + 20 * ns_per_s;
-}
-
-DeviceUuid uuid_of_context() {
-  DeviceUuid uuid{};
-  glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, 0, uuid.data());
-  return uuid;
-}
-
-class DeviceMemory : public GlTest {
- protected:
-  void SetUp() override {
-    if (!is_software_renderer() || GLAD_GL_EXT_memory_object_fd == 0) {
-      GTEST_SKIP() << "only llvmpipe imports the memory of the tests' libcuda.so.1, and this is " << gl_renderer();
-    }
-    stand_in::reset();
-    stand_in::set_uuid(uuid_of_context());
-    memory_.emplace(choose_cuda_device(cuda_devices(), ""));
-    ASSERT_EQ(WrappedBlocks::why_not(*memory_), std::nullopt);
-  }
-
-  [[nodiscard]] static std::span<std::byte> on_device(const Block& block) {
-    return {stand_in::memory_at(dynamic_cast<const CudaBlock&>(block).address()), block.size_bytes()};
-  }
-
-  static std::ptrdiff_t open_descriptors() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-  }
-
-  std::optional<CudaMemory> memory_;
-};
-
-std::vector<std::byte> drawn(FrameTexture& texture, const FrameView& view) {
-  const OffscreenTarget target({view.layout.width, view.layout.height});
-  target.bind();
-  EXPECT_TRUE(texture.upload(view));
-  FramePainter().draw(texture.painted(),
-                      {0, 0, static_cast<int>(view.layout.width), static_cast<int>(view.layout.height)}, false);
-  std::vector<std::byte> pixels(target.size_bytes());
-  target.read_rgba(pixels);
-  EXPECT_EQ(texture.wait_upload_done(soon_ns()), GpuWait::done);
-  return pixels;
-}
 
 TEST_F(DeviceMemory, EveryFormatIsDrawnAsFromHostMemory) {
   const std::shared_ptr<const Block> block = memory_->allocate("frame slots", 1 << 20, {});

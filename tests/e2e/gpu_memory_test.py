@@ -130,6 +130,66 @@ class Frames(GpuMemory):
             self.assertEqual(shown["memory"], "host")
 
 
+class HostMemoryCopiedByTheGpu(GpuMemory):
+    """OpenGL without pinned memory, as NVIDIA's: the GPU moves frames between host memory and OpenGL."""
+
+    def with_gpu(self, uuid=IMPORTING) -> dict:
+        return super().with_gpu(uuid) | {"MESA_EXTENSION_OVERRIDE": "-GL_AMD_pinned_memory"}
+
+    def test_both_ends_take_the_gpus_copies_by_themselves(self):
+        for transport in ("local", "tcp"):
+            for pixel_format in ("rgba", "nv12"):
+                sends, sent, views, shown = self.stream("gl:waves", "--size", "1280x720", "--pix-fmt", pixel_format,
+                                                        "--transport", transport, sender=(), viewer=(), frames=60)
+                self.assertIn("readback by GPU copies", sends.text)
+                self.assertEqual((sent["memory"], shown["memory"], shown["upload"]), ("host", "host", "GPU copies"))
+                self.assertNotIn("warning", sends.text + views.text)
+
+    def test_the_pictures_are_the_same(self):
+        scene = self.file("moving.frag")
+        scene.write_text("void mainImage(out vec4 c, in vec2 p)"
+                         "{ c = vec4(fract(p / iResolution.xy + float(iFrame) / 7.0), 0.25, 1); }")
+        seen = []
+        for uuid, readback, upload in (("ab" * 16, "persistent buffers", "client pointer"),
+                                       (IMPORTING, "GPU copies", "GPU copies")):
+            frames, picture = self.file("frames.raw"), self.file("picture.png")
+            for saved in (("--output", frames), ("--screenshot", picture)):
+                sends, _, _, shown = self.stream(f"gl:{scene}", "--size", "1280x720", "--delivery", "every",
+                                                 "--no-pace", sender=(), viewer=saved, frames=40, uuid=uuid)
+                self.assertIn(f"readback by {readback}", sends.text)
+                self.assertEqual(shown["upload"], upload)
+            seen.append((frames.read_bytes(), picture.read_bytes()))
+        self.assertEqual(*seen)
+
+    def test_a_viewer_in_gpu_memory_uploads_host_memory_so(self):
+        for options in (("--transport", "tcp"), ()):
+            environment = GpuMemory.with_gpu(self)
+            sends = self.send_on("pattern:stamped", "--size", "1280x720", *options, environment=environment)
+            views = self.view(sends.address, "--frames", "60", *CUDA, environment=environment)
+            self.ends(views)
+            self.assertEqual(self.stats(views)["upload"], "GPU copies")
+
+    def test_a_gpu_that_fails_costs_no_frame(self):
+        environment = self.with_gpu() | {"FRAMEWIRE_STAND_IN_NO_IMPORT": "1"}
+        sends = self.send_on("gl:waves", "--size", "640x360", environment=environment)
+        views = self.view(sends.address, "--frames", "30", environment=environment)
+        self.ends(views)
+        sends.interrupt()
+        self.ends(sends)
+        self.assertIn("readback by persistent buffers", sends.text)
+        self.assertEqual(self.stats(views)["upload"], "client pointer")
+        self.checked_stats(sends, views)
+
+    def test_ctrl_c_at_any_moment(self):
+        environment = self.with_gpu()
+        sends = self.send_on("gl:waves", "--size", "1280x720", environment=environment)
+        for line in ("waiting for", "memory=host"):
+            views = self.view(sends.address, environment=environment)
+            views.wait_line(line)
+            views.interrupt()
+            self.ends(views)
+
+
 class Bench(GpuMemory):
     def rows(self, *options) -> list[dict]:
         result = self.file("rows.json")

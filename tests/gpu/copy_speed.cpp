@@ -1,6 +1,7 @@
 // gpu_copy_speed [WIDTH HEIGHT]: how long a picture takes between the GPU and host memory, by each method that the
 // programs have, and by CUDA's copy to and from the same registered memory. Prints one JSON object. Part of
 // scripts/gpu-check.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,14 +9,18 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "gl/device_uuid.hpp"
 #include "gl/egl_context.hpp"
 #include "gl/frame_texture.hpp"
 #include "gl/gl.hpp"
+#include "gl/gpu_copies.hpp"
 #include "gl/offscreen_target.hpp"
 #include "gl/readback.hpp"
+#include "memory/cuda/cuda_memory.hpp"
 #include "memory/host_block.hpp"
 #include "tests/gpu/cuda_driver.hpp"
 #include "tests/gpu/cuda_memory.hpp"
@@ -49,18 +54,19 @@ class Results {
   bool is_first_ = true;
 };
 
-void measure_readback(Size size, Results& results) {
+void measure_readback(Size size, const MemoryKind* gpu, Results& results) {
   const OffscreenTarget target(size);
   target.bind();
   const auto draw = [] {
     glClearColor(0.25F, 0.5F, 0.75F, 1.0F);
     glClear(GL_COLOR_BUFFER_BIT);
   };
-  for (const ReadbackMethod method : {ReadbackMethod::pinned_memory, ReadbackMethod::persistent_buffer}) {
+  for (const ReadbackMethod method :
+       {ReadbackMethod::pinned_memory, ReadbackMethod::gpu_copy, ReadbackMethod::persistent_buffer}) {
     for (const std::uint16_t slices : {std::uint16_t{1}, std::uint16_t{8}}) {
       const std::string row = "readback, " + std::string(name(method)) + ", slices " + std::to_string(slices);
       try {
-        Readback readback(size.width, size.height, method, slices);
+        Readback readback(size.width, size.height, method, slices, gpu);
         const auto block = HostBlock::create("gpu check", readback.size_bytes() * 2);
         const auto begin = [&](std::size_t slot) {
           const std::size_t offset_bytes = slot * readback.size_bytes();
@@ -85,7 +91,29 @@ void measure_readback(Size size, Results& results) {
   }
 }
 
-void measure_upload(Size size, Results& results) {
+/// By copies of the GPU, once they are prepared.
+void measure_gpu_upload(const FrameView& view, const MemoryKind* gpu, Results& results) {
+  const std::string row = "upload, " + std::string(name(UploadMethod::gpu_copy));
+  if (gpu == nullptr) {
+    return results.note(row, "CUDA has not the GPU that draws");
+  }
+  GpuCopies copies(*gpu);
+  FrameTexture texture({}, &copies);
+  const std::int64_t deadline_ns = in_ten_seconds();
+  while (texture.method() != UploadMethod::gpu_copy && !copies.why_not() && monotonic_ns() < deadline_ns) {
+    texture.upload(view);
+    texture.wait_upload_done(in_ten_seconds());
+  }
+  if (texture.method() != UploadMethod::gpu_copy) {
+    return results.note(row, copies.why_not().value_or("the frame's memory cannot be prepared"));
+  }
+  results.add(row, median_ms([&] {
+                texture.upload(view);
+                glFinish();  // the frame's memory is free before that
+              }));
+}
+
+void measure_upload(Size size, const MemoryKind* gpu, Results& results) {
   const FrameLayout layout = packed_layout(PixelFormat::rgba, size.width, size.height);
   const std::shared_ptr<const Block> block = HostBlock::create("gpu check", layout.size_bytes);
   const FrameView view{
@@ -103,6 +131,22 @@ void measure_upload(Size size, Results& results) {
       results.note(row, error.what());
     }
   }
+  measure_gpu_upload(view, gpu, results);
+}
+
+/// The memory of the GPU that draws; null: CUDA does not have it.
+std::unique_ptr<const CudaMemory> gpu_memory(Results& results) {
+  try {
+    const std::vector<DeviceUuid> here = devices_of_context();
+    for (const CudaDeviceInfo& device : cuda_devices()) {
+      if (std::ranges::find(here, device.uuid_bytes) != here.end()) {
+        return std::make_unique<const CudaMemory>(device);
+      }
+    }
+  } catch (const Error& error) {
+    results.note("GPU copies", error.what());
+  }
+  return nullptr;
 }
 
 void measure_cuda(Size size, Results& results) {
@@ -129,8 +173,9 @@ int run(Size size) {
   Results results;
   results.note("renderer", gl_renderer());
   results.note("version", reinterpret_cast<const char*>(glGetString(GL_VERSION)));
-  measure_readback(size, results);
-  measure_upload(size, results);
+  const std::unique_ptr<const CudaMemory> gpu = gpu_memory(results);
+  measure_readback(size, gpu.get(), results);
+  measure_upload(size, gpu.get(), results);
   measure_cuda(size, results);
   std::printf("}\n");
   return 0;

@@ -70,7 +70,7 @@ TESTS_OF = {
     "vaapi": ["tests/nvdec/pattern.hpp"],
     "pixels": ["gl", "sender/sources/gl"],
     "device_memory": ["gl", "memory/cuda", "sender/sources/gl", "tests/cuda/stand_in.hpp"],
-    "gpu": ["gl"],
+    "gpu": ["gl", "memory/cuda"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],

@@ -117,19 +117,19 @@ class UntouchableBlock final : public Block, public std::enable_shared_from_this
   [[nodiscard]] RegisteredAs registered_as() const noexcept override {
     return {.address = product_side_.address(), .pinned = pages_->bytes().data()};
   }
-  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
-                                                    std::uint64_t size_bytes,
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
                                                     std::shared_ptr<Fence> after) const override {
     if (kind_.refuses_copies()) {
       throw Error::failed("the device takes no more work");
     }
     auto fence = std::make_shared<Fence>();
-    std::ranges::fill(into->bytes().subspan(offset_bytes, size_bytes), poison);
+    std::ranges::fill(into->bytes().subspan(range.to_offset_bytes, range.size_bytes), poison);
     kind_.count_copy();
-    const auto start = [self = shared_from_this(), into, offset_bytes, size_bytes, fence](FenceState filled) {
+    const auto start = [self = shared_from_this(), into, range, fence](FenceState filled) {
       self->kind_.run_later(
-          [self, into, offset_bytes, size_bytes] {
-            copy_bytes(self->pages_->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
+          [self, into, range] {
+            copy_bytes(self->pages_->bytes().subspan(range.from_offset_bytes, range.size_bytes),
+                       into->bytes().subspan(range.to_offset_bytes));
           },
           fence, filled);
     };
@@ -141,17 +141,17 @@ class UntouchableBlock final : public Block, public std::enable_shared_from_this
     return fence;
   }
 
-  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock> from, std::uint64_t offset_bytes,
-                                                      std::uint64_t size_bytes) override {
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) override {
     if (kind_.refuses_copies()) {
       throw Error::failed("the device takes no more work");
     }
     auto fence = std::make_shared<Fence>();
-    std::ranges::fill(pages().subspan(offset_bytes, size_bytes), poison);
+    std::ranges::fill(pages().subspan(range.to_offset_bytes, range.size_bytes), poison);
     kind_.count_copy_from_host();
     kind_.run_later(
-        [self = shared_from_this(), from, offset_bytes, size_bytes] {
-          copy_bytes(from->bytes().subspan(offset_bytes, size_bytes), self->pages().subspan(offset_bytes));
+        [self = shared_from_this(), from, range] {
+          copy_bytes(from->bytes().subspan(range.from_offset_bytes, range.size_bytes),
+                     self->pages().subspan(range.to_offset_bytes));
         },
         fence);
     return fence;

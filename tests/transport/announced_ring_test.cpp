@@ -86,12 +86,11 @@ class SizedBlock final : public Block {
   explicit SizedBlock(std::uint64_t size_bytes) : Block(size_bytes) {}
   [[nodiscard]] const MemoryKind& kind() const noexcept override { return host_memory(); }
   [[nodiscard]] RegisteredAs registered_as() const noexcept override { return {}; }
-  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock>, std::uint64_t, std::uint64_t,
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock>, CopyRange,
                                                     std::shared_ptr<Fence>) const override {
     return nullptr;
   }
-  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<HostBlock>, std::uint64_t,
-                                                      std::uint64_t) override {
+  [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock>, CopyRange) override {
     return nullptr;
   }
 };

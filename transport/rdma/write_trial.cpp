@@ -39,7 +39,7 @@ bool write(const ConnectedQueuePair& connection, const MemoryRegion& from, const
 
 /// False where the memory's device fails, or takes too long.
 bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std::uint64_t size_bytes) {
-  const auto fence = from.block->copy_to_host(into, 0, size_bytes, nullptr);
+  const auto fence = from.block->copy_to_host(into, CopyRange::at(0, size_bytes), nullptr);
   return wait_until_finished(*fence, monotonic_ns() + copy_timeout_ns) == FenceState::done;
 }
 

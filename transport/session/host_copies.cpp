@@ -24,8 +24,8 @@ bool HostCopies::copy(ReceivedFrame& frame, const std::function<bool()>& is_canc
                                       block->size_bytes());
     of_ = block;
   }
-  const std::shared_ptr<Fence> fence =
-      block->copy_to_host(copy_, frame.offset_in_block_bytes(), frame.header().layout.size_bytes, nullptr);
+  const std::shared_ptr<Fence> fence = block->copy_to_host(
+      copy_, CopyRange::at(frame.offset_in_block_bytes(), frame.header().layout.size_bytes), nullptr);
   const FenceState state = wait_until_finished(*fence, monotonic_ns() + longest_copy_ns, is_cancelled);
   if (state == FenceState::done) {
     frame.use_copy(copy_);

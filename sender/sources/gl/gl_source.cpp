@@ -8,6 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "gl/device_uuid.hpp"
+#include "gl/gpu_copies.hpp"
 #include "gl/shader_scene.hpp"
 
 namespace framewire {
@@ -32,12 +34,25 @@ double checked_rate(double frames_per_s) {
   return frames_per_s;
 }
 
+/// The memory by which the GPU of the current context copies frames into host memory; null: that is no gain, or cannot
+/// be had, and they are read back in another way.
+std::unique_ptr<const MemoryKind> memory_for_copies(const SourceOptions& options) {
+  if (!options.open_device_memory || !gains_by_gpu_copies()) {
+    return nullptr;
+  }
+  try {
+    return open_first(devices_of_context(), options.open_device_memory);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 /// Median time of one frame from the start of drawing until it is in host memory, ns.
-std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat format) {
+std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat format, const MemoryKind* device) {
   constexpr std::size_t warm_up = 2;
   constexpr std::size_t measured = 5;
   const SceneRenderer renderer(scene, size, format);
-  Readback readback(renderer.readback_size().width, renderer.readback_size().height);
+  Readback readback(renderer.readback_size().width, renderer.readback_size().height, {}, 1, device);
   const auto block = HostBlock::create("gl measure", readback.size_bytes());
   std::vector<std::int64_t> times;
   for (std::size_t i = 0; i < warm_up + measured; ++i) {
@@ -68,8 +83,9 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
   context_.make_current();
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
                     options.pixel_format.value_or(PixelFormat::rgba));
+  device_memory_ = options.memory->is_host() ? memory_for_copies(options) : nullptr;
   readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted,
-                    slices_of_frame(options, renderer_->layout().size_bytes));
+                    slices_of_frame(options, renderer_->layout().size_bytes), device_memory_.get());
   format_ = {
       .layout = renderer_->layout(),
       .colour = renderer_->colour(),
@@ -284,9 +300,10 @@ Size GlSource::largest_size_that_keeps_rate(const SourceOptions& options, double
   const double max_ns = share_of_period * 1e9 / checked_rate(options.frames_per_s);
   EglContext context = EglContext::create();
   context.make_current();
+  const auto device = memory_for_copies(options);
   Size largest = sizes.front();
   for (const Size size : sizes) {
-    if (static_cast<double>(frame_time_ns(scene, size, format)) > max_ns) {
+    if (static_cast<double>(frame_time_ns(scene, size, format, device.get())) > max_ns) {
       break;
     }
     largest = size;

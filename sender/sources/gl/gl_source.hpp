@@ -67,7 +67,8 @@ class GlSource final : public Source {
   double frames_per_s_;
   bool realtime_;
   EglContext context_;
-  std::optional<SceneRenderer> renderer_;  // declared after context_: destroyed before it
+  std::optional<SceneRenderer> renderer_;            // declared after context_: destroyed before it
+  std::unique_ptr<const MemoryKind> device_memory_;  // by which the GPU copies frames; null: it does not
   std::optional<Readback> readback_;
   bool draws_into_slots_ = false;          // OpenGL reads back into the stream's slots on the GPU,
   std::optional<std::string> why_copied_;  // or, of a stream on a GPU, why it does not

@@ -1,0 +1,79 @@
+// Whether the GPU copies host memory to where OpenGL reads it, so that the processor need not.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/block.hpp"
+
+namespace framewire {
+
+/// Host memory that is prepared for copies of the GPU as long as this lives, once `is_ready`.
+struct PreparedMemory {
+  std::shared_ptr<const Block> block;
+  std::atomic<bool> is_ready = false;
+  std::shared_ptr<const void> keeps;  // MemoryKind::prepare_copies()
+};
+
+/// Finds the memory of the GPU that draws, and prepares host memory for its copies: on a thread of its own, because
+/// both take long. Until that is done frames are uploaded otherwise. Made, used and destroyed on the context's thread.
+class GpuCopies {
+ public:
+  /// By `memory`, which outlives this.
+  explicit GpuCopies(const MemoryKind& memory);
+  /// By the memory of the current context's device that `open` finds, on the other thread.
+  explicit GpuCopies(OpenDeviceMemory open);
+  /// Waits for what the thread does now: a second at most, unless the driver hangs.
+  ~GpuCopies();
+  GpuCopies(const GpuCopies&) = delete;
+  GpuCopies& operator=(const GpuCopies&) = delete;
+
+  /// The GPU's memory, once it is known and copies were tried with it; else null. Does not wait, except for the trial,
+  /// once.
+  [[nodiscard]] const MemoryKind* memory();
+
+  /// Begins to prepare the block, unless another user of it did. Null if there will be no copies. Never waits.
+  [[nodiscard]] std::shared_ptr<const PreparedMemory> prepare(const std::shared_ptr<const Block>& host);
+
+  /// Why memory() will always be null; nothing as long as it may come.
+  [[nodiscard]] std::optional<std::string> why_not() const;
+
+ private:
+  void run() noexcept;
+  void open_memory() noexcept;
+  void refuse(std::string reason);
+
+  const std::vector<DeviceUuid> devices_;  // of the context
+  const OpenDeviceMemory open_;
+  std::unique_ptr<const MemoryKind> owned_;
+  bool was_tried_ = false;  // on the context's thread
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  const MemoryKind* memory_ = nullptr;
+  std::optional<std::string> why_not_;
+  std::vector<std::weak_ptr<PreparedMemory>> known_;
+  std::deque<std::shared_ptr<PreparedMemory>> waiting_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+/// Whether copies of the GPU would be better than what the current context has without them: there is no pinned memory,
+/// and it can import a device's memory.
+[[nodiscard]] bool gains_by_gpu_copies() noexcept;
+
+/// By `memory` if that is of the current context's device (null: it is not); else by what `open` finds (empty:
+/// nothing), if that is a gain. Null: there are none. The arguments outlive the result.
+std::unique_ptr<GpuCopies> make_gpu_copies(const MemoryKind* memory, const OpenDeviceMemory& open);
+
+/// The memory of one of `devices`; null: there is none. Throws what `open` throws.
+std::unique_ptr<const MemoryKind> open_first(const std::vector<DeviceUuid>& devices, const OpenDeviceMemory& open);
+
+}  // namespace framewire
