@@ -61,6 +61,15 @@ std::shared_ptr<const PreparedMemory> GpuCopies::prepare(const std::shared_ptr<c
   return made;
 }
 
+void GpuCopies::release(std::shared_ptr<const PreparedMemory> prepared) {
+  if (prepared == nullptr) {
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  released_.push_back(std::move(prepared));
+  changed_.notify_all();
+}
+
 std::optional<std::string> GpuCopies::why_not() const {
   const std::scoped_lock lock(mutex_);
   return why_not_;
@@ -77,17 +86,25 @@ void GpuCopies::run() noexcept {
   set_thread_name("fw-gpu-copies");
   open_memory();
   for (;;) {
+    std::vector<std::shared_ptr<const PreparedMemory>> released;
     std::shared_ptr<PreparedMemory> next;
     const MemoryKind* memory = nullptr;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return is_stopping_ || (!waiting_.empty() && memory_ != nullptr); });
+      changed_.wait(lock,
+                    [&] { return is_stopping_ || !released_.empty() || (!waiting_.empty() && memory_ != nullptr); });
       if (is_stopping_) {
         return;
       }
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-      memory = memory_;
+      released.swap(released_);
+      if (memory = memory_; memory != nullptr && !waiting_.empty()) {
+        next = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+    }
+    released.clear();
+    if (next == nullptr || next.use_count() == 1) {  // nobody uses it any more
+      continue;
     }
     try {
       next->keeps = memory->prepare_copies({next->block, next->block->host()});

@@ -42,6 +42,9 @@ class GpuCopies {
   /// Begins to prepare the block, unless another user of it did. Null if there will be no copies. Never waits.
   [[nodiscard]] std::shared_ptr<const PreparedMemory> prepare(const std::shared_ptr<const Block>& host);
 
+  /// The caller no longer uses it: what is the last of it ends on the other thread, because that takes long, too.
+  void release(std::shared_ptr<const PreparedMemory> prepared);
+
   /// Why memory() will always be null; nothing as long as it may come.
   [[nodiscard]] std::optional<std::string> why_not() const;
 
@@ -61,6 +64,7 @@ class GpuCopies {
   std::optional<std::string> why_not_;
   std::vector<std::weak_ptr<PreparedMemory>> known_;
   std::deque<std::shared_ptr<PreparedMemory>> waiting_;
+  std::vector<std::shared_ptr<const PreparedMemory>> released_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

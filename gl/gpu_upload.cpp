@@ -1,6 +1,7 @@
 #include "gl/gpu_upload.hpp"
 
 #include <exception>
+#include <utility>
 
 #include "memory/fence_wait.hpp"
 #include "memory/host_block.hpp"
@@ -31,6 +32,7 @@ bool GpuUpload::begin(const std::shared_ptr<const Block>& host, std::uint64_t of
 /// Throws where the GPU has no room for the frames.
 bool GpuUpload::prepare(const std::shared_ptr<const Block>& host, std::uint64_t size_bytes) {
   if (host_ == nullptr || host_->block != host) {
+    copies_.release(std::exchange(host_, nullptr));
     host_ = copies_.prepare(host);
   }
   if (host_ == nullptr || !host_->is_ready.load(std::memory_order_acquire)) {
@@ -85,10 +87,13 @@ bool GpuUpload::wait(std::int64_t deadline_ns) noexcept {
 }
 
 void GpuUpload::forget() noexcept {
-  host_.reset();
   copying_.clear();
-  parts_.reset();
+  parts_.reset();  // which knows the host memory, too
   fences_ = {};
+  try {
+    copies_.release(std::exchange(host_, nullptr));
+  } catch (const std::exception&) {  // no memory: it ends here
+  }
 }
 
 }  // namespace framewire

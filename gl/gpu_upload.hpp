@@ -18,6 +18,9 @@ class GpuUpload {
  public:
   /// `copies` outlives this.
   explicit GpuUpload(GpuCopies& copies) noexcept : copies_(copies) {}
+  ~GpuUpload() { forget(); }
+  GpuUpload(const GpuUpload&) = delete;
+  GpuUpload& operator=(const GpuUpload&) = delete;
 
   /// Makes room for a frame of `size_bytes` at `offset_bytes` of `host`. Waits until `deadline_ns` (monotonic) for the
   /// GPU to have read the frame that was there. False if the frame has to take another way: copies of this block are

@@ -66,8 +66,8 @@ class Message {
 
 std::string carry_out(const CudaDriver& cuda, const Request& request, const FileDescriptor& descriptor) {
   const bool writes = request.task == ImporterTask::compare_and_change;
-  const CudaMemory memory(cuda, request.size_bytes, descriptor,
-                          writes ? CudaMemory::Access::read_write : CudaMemory::Access::read);
+  const ProbedMemory memory(cuda, request.size_bytes, descriptor,
+                            writes ? ProbedMemory::Access::read_write : ProbedMemory::Access::read);
   if (request.task == ImporterTask::write_read_only) {
     const Words zeros(16);
     const std::string copied =

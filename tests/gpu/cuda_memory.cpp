@@ -31,45 +31,46 @@ static_assert(sizeof(AllocationProperties) == 32);
 /// CUmemAccessDesc.
 struct AccessDescription {
   Location location;
-  CudaMemory::Access access;
+  ProbedMemory::Access access;
 };
 static_assert(sizeof(AccessDescription) == 12);
 
-AllocationProperties properties_of(const CudaDriver& cuda, CudaMemory::Use use) {
+AllocationProperties properties_of(const CudaDriver& cuda, ProbedMemory::Use use) {
   AllocationProperties properties;
   properties.location.device = cuda.device();
-  properties.is_gpu_direct_rdma_capable = use == CudaMemory::Use::gpu_and_rdma ? 1 : 0;
+  properties.is_gpu_direct_rdma_capable = use == ProbedMemory::Use::gpu_and_rdma ? 1 : 0;
   return properties;
 }
 
 }  // namespace
 
-std::size_t CudaMemory::granularity_bytes(const CudaDriver& cuda, Use use) {
+std::size_t ProbedMemory::granularity_bytes(const CudaDriver& cuda, Use use) {
   const AllocationProperties properties = properties_of(cuda, use);
   std::size_t granularity_bytes = 0;
   cuda.call("cuMemGetAllocationGranularity", &granularity_bytes, &properties, minimum_granularity);
   return granularity_bytes;
 }
 
-std::size_t CudaMemory::size_for(const CudaDriver& cuda, std::size_t bytes, Use use) {
+std::size_t ProbedMemory::size_for(const CudaDriver& cuda, std::size_t bytes, Use use) {
   const std::size_t unit_bytes = granularity_bytes(cuda, use);
   return (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
 }
 
-CudaMemory::CudaMemory(const CudaDriver& cuda, std::size_t size_bytes, Use use) : CudaMemory(cuda, size_bytes) {
+ProbedMemory::ProbedMemory(const CudaDriver& cuda, std::size_t size_bytes, Use use) : ProbedMemory(cuda, size_bytes) {
   const AllocationProperties properties = properties_of(cuda, use);
   cuda_.call("cuMemCreate", &handle_, size_bytes_, &properties, std::uint64_t{0});
   map(Access::read_write);
 }
 
-CudaMemory::CudaMemory(const CudaDriver& cuda, std::size_t size_bytes, const FileDescriptor& exported, Access access)
-    : CudaMemory(cuda, size_bytes) {
+ProbedMemory::ProbedMemory(const CudaDriver& cuda, std::size_t size_bytes, const FileDescriptor& exported,
+                           Access access)
+    : ProbedMemory(cuda, size_bytes) {
   cuda_.call("cuMemImportFromShareableHandle", &handle_,
              reinterpret_cast<void*>(static_cast<std::intptr_t>(exported.get())), posix_file_descriptor);
   map(access);
 }
 
-CudaMemory::~CudaMemory() {
+ProbedMemory::~ProbedMemory() {
   if (is_mapped_) {
     cuda_.release("cuMemUnmap", address_, size_bytes_);
   }
@@ -81,7 +82,7 @@ CudaMemory::~CudaMemory() {
   }
 }
 
-void CudaMemory::map(Access access) {
+void ProbedMemory::map(Access access) {
   cuda_.call("cuMemAddressReserve", &address_, size_bytes_, std::size_t{0}, CudaAddress{0}, std::uint64_t{0});
   cuda_.call("cuMemMap", address_, size_bytes_, std::size_t{0}, handle_, std::uint64_t{0});
   is_mapped_ = true;
@@ -89,7 +90,7 @@ void CudaMemory::map(Access access) {
   cuda_.call("cuMemSetAccess", address_, size_bytes_, &description, std::size_t{1});
 }
 
-FileDescriptor CudaMemory::export_descriptor() const {
+FileDescriptor ProbedMemory::export_descriptor() const {
   int descriptor = -1;
   cuda_.call("cuMemExportToShareableHandle", static_cast<void*>(&descriptor), handle_, posix_file_descriptor,
              std::uint64_t{0});

@@ -10,7 +10,7 @@
 namespace framewire {
 
 /// Memory by cuMemCreate, mapped into this process. It outlives no CudaDriver, and is used by that one's thread.
-class CudaMemory {
+class ProbedMemory {
  public:
   /// Whether network devices may be given it, too (gpuDirectRDMACapable).
   enum class Use { gpu, gpu_and_rdma };
@@ -23,15 +23,15 @@ class CudaMemory {
   static std::size_t size_for(const CudaDriver& cuda, std::size_t bytes, Use use);
 
   /// Allocates memory, and maps it for reading and writing. Throws Error.
-  CudaMemory(const CudaDriver& cuda, std::size_t size_bytes, Use use);
+  ProbedMemory(const CudaDriver& cuda, std::size_t size_bytes, Use use);
   /// Maps another process's memory. Throws Error.
-  CudaMemory(const CudaDriver& cuda, std::size_t size_bytes, const FileDescriptor& exported, Access access);
+  ProbedMemory(const CudaDriver& cuda, std::size_t size_bytes, const FileDescriptor& exported, Access access);
 
-  CudaMemory(const CudaMemory&) = delete;
-  CudaMemory& operator=(const CudaMemory&) = delete;
-  CudaMemory(CudaMemory&&) = delete;
-  CudaMemory& operator=(CudaMemory&&) = delete;
-  ~CudaMemory();
+  ProbedMemory(const ProbedMemory&) = delete;
+  ProbedMemory& operator=(const ProbedMemory&) = delete;
+  ProbedMemory(ProbedMemory&&) = delete;
+  ProbedMemory& operator=(ProbedMemory&&) = delete;
+  ~ProbedMemory();
 
   /// A descriptor of this memory for another process, or for OpenGL. Throws Error.
   [[nodiscard]] FileDescriptor export_descriptor() const;
@@ -40,7 +40,7 @@ class CudaMemory {
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
  private:
-  CudaMemory(const CudaDriver& cuda, std::size_t size_bytes) noexcept : cuda_(cuda), size_bytes_(size_bytes) {}
+  ProbedMemory(const CudaDriver& cuda, std::size_t size_bytes) noexcept : cuda_(cuda), size_bytes_(size_bytes) {}
   void map(Access access);
 
   const CudaDriver& cuda_;

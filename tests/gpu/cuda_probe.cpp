@@ -94,17 +94,17 @@ void ask_about_device(const CudaDriver& cuda) {
   }
 }
 
-void fill(const CudaDriver& cuda, const CudaMemory& memory) {
+void fill(const CudaDriver& cuda, const ProbedMemory& memory) {
   const Words words = test_words(memory.size_bytes() / sizeof(std::uint32_t));
   cuda.call("cuMemcpyHtoD_v2", memory.address(), words.data(), memory.size_bytes());
 }
 
-void ask_about_sharing(const CudaDriver& cuda, const CudaImporter& importer, CudaMemory::Use use) {
-  const std::string kind = use == CudaMemory::Use::gpu ? "cuMemCreate" : "cuMemCreate for RDMA";
-  ask(kind + ", granularity in bytes", [&] { return std::to_string(CudaMemory::granularity_bytes(cuda, use)); });
+void ask_about_sharing(const CudaDriver& cuda, const CudaImporter& importer, ProbedMemory::Use use) {
+  const std::string kind = use == ProbedMemory::Use::gpu ? "cuMemCreate" : "cuMemCreate for RDMA";
+  ask(kind + ", granularity in bytes", [&] { return std::to_string(ProbedMemory::granularity_bytes(cuda, use)); });
   const auto ask_importer = [&](ImporterTask task, const char* question) {
     ask(kind + question, [&] {
-      const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+      const ProbedMemory memory(cuda, ProbedMemory::size_for(cuda, probed_bytes, use), use);
       fill(cuda, memory);
       return importer.answer(task, memory.export_descriptor(), memory.size_bytes());
     });
@@ -116,8 +116,8 @@ void ask_about_sharing(const CudaDriver& cuda, const CudaImporter& importer, Cud
 /// Ends the importer's use of CUDA if the driver kept its word.
 void ask_about_protection(const CudaDriver& cuda, const CudaImporter& importer) {
   ask("a write through a read-only mapping", [&] {
-    constexpr auto use = CudaMemory::Use::gpu;
-    const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+    constexpr auto use = ProbedMemory::Use::gpu;
+    const ProbedMemory memory(cuda, ProbedMemory::size_for(cuda, probed_bytes, use), use);
     fill(cuda, memory);
     std::string text = importer.answer(ImporterTask::write_read_only, memory.export_descriptor(), memory.size_bytes());
     Words words(memory.size_bytes() / sizeof(std::uint32_t));
@@ -136,9 +136,9 @@ std::string export_dma_buf(const CudaDriver& cuda, CudaAddress address, std::siz
 }
 
 void ask_about_dma_buf(const CudaDriver& cuda) {
-  for (const auto use : {CudaMemory::Use::gpu, CudaMemory::Use::gpu_and_rdma}) {
-    ask(std::string("dma-buf of cuMemCreate") + (use == CudaMemory::Use::gpu ? "" : " for RDMA"), [&] {
-      const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+  for (const auto use : {ProbedMemory::Use::gpu, ProbedMemory::Use::gpu_and_rdma}) {
+    ask(std::string("dma-buf of cuMemCreate") + (use == ProbedMemory::Use::gpu ? "" : " for RDMA"), [&] {
+      const ProbedMemory memory(cuda, ProbedMemory::size_for(cuda, probed_bytes, use), use);
       return export_dma_buf(cuda, memory.address(), memory.size_bytes());
     });
   }
@@ -187,8 +187,8 @@ int run() {
     return 0;
   }
   ask_about_device(*cuda);
-  ask_about_sharing(*cuda, importer, CudaMemory::Use::gpu);
-  ask_about_sharing(*cuda, importer, CudaMemory::Use::gpu_and_rdma);
+  ask_about_sharing(*cuda, importer, ProbedMemory::Use::gpu);
+  ask_about_sharing(*cuda, importer, ProbedMemory::Use::gpu_and_rdma);
   ask_about_dma_buf(*cuda);
   ask_about_pools(*cuda);
   ask_about_protection(*cuda, importer);

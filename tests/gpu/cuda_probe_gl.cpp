@@ -198,7 +198,7 @@ void ask_about_gl_alone() {
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
 }
 
-void ask_about_imported_buffer(const CudaDriver& cuda, const CudaMemory& memory, GLuint buffer) {
+void ask_about_imported_buffer(const CudaDriver& cuda, const ProbedMemory& memory, GLuint buffer) {
   const OffscreenTarget target(probed_size);
   ask("cuMemCreate's memory to texture, by glTextureSubImage2D", [&] {
     const Words words = test_words(word_count, 6);
@@ -229,8 +229,8 @@ void ask_about_import(const CudaDriver& cuda, bool is_dedicated) {
   const std::string question =
       std::string("glImportMemoryFdEXT of cuMemCreate's memory") + (is_dedicated ? ", as dedicated" : "");
   ask_about(question, [&] {
-    constexpr auto use = CudaMemory::Use::gpu;
-    const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+    constexpr auto use = ProbedMemory::Use::gpu;
+    const ProbedMemory memory(cuda, ProbedMemory::size_for(cuda, probed_bytes, use), use);
     const ImportedBuffer imported(memory.export_descriptor(), memory.size_bytes(), is_dedicated);
     require_no_gl_error("the import");
     ask(question, [] { return "taken"; });
