@@ -143,7 +143,7 @@ class MemoryKind {
                                                                 const StopCheck& stop) const = 0;
   /// Prepares copies between blocks of this kind and `host`, which may take a second. The first copy does it, too, if
   /// nobody did. It stays so as long as the result lives. Null: there is nothing to do. Throws Error (failed).
-  [[nodiscard]] virtual std::shared_ptr<const void> prepare_copies(std::shared_ptr<const HostBlock> host) const;
+  [[nodiscard]] virtual std::shared_ptr<const void> prepare_copies(const std::shared_ptr<const HostBlock>& host) const;
 
   /// The block of another process, from its descriptor(), read-only. What the peer shares is checked before it is used.
   /// Throws Error (failed).

@@ -262,7 +262,7 @@ OpaqueMemory Block::for_opengl() const {
   throw Error::failed("OpenGL cannot import memory of the kind " + quote(kind().name()));
 }
 
-std::shared_ptr<const void> MemoryKind::prepare_copies(std::shared_ptr<const HostBlock> /*host*/) const {
+std::shared_ptr<const void> MemoryKind::prepare_copies(const std::shared_ptr<const HostBlock>& /*host*/) const {
   return nullptr;
 }
 

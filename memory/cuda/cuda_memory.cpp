@@ -215,8 +215,8 @@ std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uin
   throw error.with_context("memory for " + purpose);
 }
 
-std::shared_ptr<const void> CudaMemory::prepare_copies(std::shared_ptr<const HostBlock> host) const {
-  auto registration = CudaHostRegistration::find_or_create(device_, std::move(host));
+std::shared_ptr<const void> CudaMemory::prepare_copies(const std::shared_ptr<const HostBlock>& host) const {
+  auto registration = CudaHostRegistration::find_or_create(device_, host);
   registration->require();
   return registration;
 }

@@ -84,7 +84,7 @@ class CudaMemory final : public MemoryKind {
   [[nodiscard]] std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
                                                         const StopCheck& stop) const override;
   /// Registers the block with CUDA.
-  [[nodiscard]] std::shared_ptr<const void> prepare_copies(std::shared_ptr<const HostBlock> host) const override;
+  [[nodiscard]] std::shared_ptr<const void> prepare_copies(const std::shared_ptr<const HostBlock>& host) const override;
   /// Throws Error (failed) also if the memory is of another GPU, or smaller.
   [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const override;
 
