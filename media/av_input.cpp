@@ -51,6 +51,8 @@ void AvInput::Implementation::open() {
   start_timestamp_.reset();
   sought_before_start_ns_.reset();
   read_problem_.clear();
+  errors_at_open_ = error_count_;
+  complaints_at_open_ = decoder_.complaints();
   seek_to_start();
 }
 
@@ -72,7 +74,7 @@ void AvInput::Implementation::seek_to_start() {
   start_timestamp_ = saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
   if (resumes_) {
     seek_to_resume();
-  } else if (has_timestamps()) {
+  } else if (has_timestamps() && seeks_to_start_) {
     seek_before_start(0);
   }
 }
@@ -116,20 +118,32 @@ void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   }
 }
 
-/// Whether to drop the decoded picture. If the seek led behind the wanted picture (mpegts), seeks again, further back.
+/// After a seek that led behind the wanted picture, or behind the last key picture (mpegts). False: nothing was sought,
+/// or already the beginning.
+bool AvInput::Implementation::seek_further_back() noexcept {
+  const std::optional<std::int64_t> sought_ns = std::exchange(sought_before_start_ns_, std::nullopt);
+  if (!sought_ns || is_lost_) {
+    return false;
+  }
+  seek_before_start(*sought_ns == 0 ? ns_per_s : saturating_multiply(4, *sought_ns));
+  decoder_.flush();
+  error_count_ = errors_at_open_;
+  decoder_.forget_complaints_since(complaints_at_open_);
+  is_draining_ = false;
+  read_problem_.clear();
+  return true;
+}
+
+/// Whether to drop the decoded picture.
 bool AvInput::Implementation::is_before_start() noexcept {
   if (!start_timestamp_) {
     return false;
   }
   if (has_timestamps() && frame_->best_effort_timestamp != AV_NOPTS_VALUE) {
-    const std::optional<std::int64_t> sought_ns = std::exchange(sought_before_start_ns_, std::nullopt);
-    if (frame_->best_effort_timestamp > *start_timestamp_ && sought_ns) {
-      seek_before_start(*sought_ns == 0 ? ns_per_s : saturating_multiply(4, *sought_ns));
-      decoder_.flush();
-      is_draining_ = false;
-      read_problem_.clear();
+    if (frame_->best_effort_timestamp > *start_timestamp_ && seek_further_back()) {
       return true;
     }
+    sought_before_start_ns_.reset();
     const bool is_before = frame_->best_effort_timestamp < *start_timestamp_;
     has_passed_over_ = has_passed_over_ || is_before;
     return is_before;
@@ -143,11 +157,32 @@ bool AvInput::Implementation::is_before_start() noexcept {
   return is_before;
 }
 
-void AvInput::Implementation::read_first() {
+AvRead AvInput::Implementation::read_until_first() noexcept {
   const std::int64_t deadline_ns = monotonic_ns() + silence_limit_ns;
   AvRead result = AvRead::none_yet;
   while ((result = decode_next()) == AvRead::none_yet && monotonic_ns() < deadline_ns && !interrupt_.is_cancelled()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return result;
+}
+
+/// Also a seek to the beginning may lead behind the first key picture (mpegts).
+bool AvInput::Implementation::begins_too_late(AvRead result) const noexcept {
+  if (!has_sought_ || resumes_ || has_passed_over_) {
+    return false;
+  }
+  return result == AvRead::frame ? frame_->best_effort_timestamp > *start_timestamp_ : result == AvRead::end;
+}
+
+void AvInput::Implementation::read_first() {
+  AvRead result = read_until_first();
+  if (begins_too_late(result)) {
+    frame_count_ -= result == AvRead::frame ? 1 : 0;
+    error_count_ = errors_at_open_;
+    seeks_to_start_ = false;
+    decoder_.forget_complaints_since(complaints_at_open_);
+    open();
+    result = read_until_first();
   }
   if (result == AvRead::frame) {
     first_is_ready_ = true;

@@ -66,6 +66,9 @@ class AvInput::Implementation {
   void seek_to_start();
   void seek_to_resume();
   void seek_before_start(std::int64_t by_ns) noexcept;
+  bool seek_further_back() noexcept;
+  [[nodiscard]] AvRead read_until_first() noexcept;
+  [[nodiscard]] bool begins_too_late(AvRead result) const noexcept;
   [[nodiscard]] bool has_timestamps() const noexcept;
   [[nodiscard]] bool is_before_start() noexcept;
   AvRead decode_next() noexcept;
@@ -96,6 +99,9 @@ class AvInput::Implementation {
   std::optional<std::int64_t> start_timestamp_;         // earlier pictures are dropped
   std::optional<std::int64_t> sought_before_start_ns_;  // how far before; until the first picture after the seek
   bool has_sought_ = false;                             // to start_timestamp_
+  bool seeks_to_start_ = true;                          // else pictures before the start are decoded and dropped
+  std::uint64_t errors_at_open_ = 0;                    // error_count_,
+  std::uint64_t complaints_at_open_ = 0;                // and the decoder's complaints, when it was opened
   bool seeks_to_resume_ = true;                         // else it is read from its beginning
   bool has_passed_over_ = false;                        // a picture before the start was dropped
   std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps

@@ -42,6 +42,9 @@ AvRead AvInput::Implementation::decode_next() noexcept {
       break;
     }
     if (code == AVERROR_EOF) {
+      if (seek_further_back()) {
+        continue;
+      }
       return finish();
     }
     if (!decoder_.device_fault().empty()) {

@@ -53,6 +53,8 @@ class VideoDecoder {
   [[nodiscard]] std::string describe() const;
   /// Errors that the decoder's threads logged.
   [[nodiscard]] std::uint64_t complaints() const noexcept { return owner_.complaints; }
+  /// What was decoded since there were so many is not part of the film that is shown.
+  void forget_complaints_since(std::uint64_t count) noexcept { owner_.complaints = count; }
   [[nodiscard]] PictureBuffers& buffers() noexcept { return buffers_; }
   [[nodiscard]] const PictureBuffers& buffers() const noexcept { return buffers_; }
   /// As AvInput::place_count(), for pictures of this size.

@@ -102,6 +102,33 @@ TEST_F(AvInputOptionsTest, StartIsThePictureOfThatTime) {
   }
 }
 
+/// In these a seek leads behind the wanted picture, or behind the only key picture. What is decoded there in vain is no
+/// damage of the film.
+TEST_F(AvInputOptionsTest, StartIsThePictureOfThatTimeWhereverASeekLeads) {
+  for (const auto& [name, encode] :
+       {std::pair{"one_key.ts", "-c:v libx264 -g 1000 -bf 3"}, std::pair{"one_key.avi", "-c:v mpeg4 -g 1000"},
+        std::pair{"one_key.m2ts", "-c:v libx264 -g 1000"}, std::pair{"one_key.mkv", "-c:v libx264 -g 1000"},
+        std::pair{"open_gop.ts", "-c:v libx264 -g 8 -x264-params open-gop=1"},
+        std::pair{"mpeg2.ts", "-c:v mpeg2video -g 1000"}, std::pair{"b_frames.ts", "-c:v mpeg2video -g 12 -bf 2"}}) {
+    const std::string file = make(name, encode);
+    const Pictures all = pictures_of({.name = file});
+    ASSERT_EQ(all.size(), 30U) << name;
+    for (const std::size_t first : {1U, 3U, 14U, 29U}) {
+      SCOPED_TRACE(std::string(name) + " from picture " + std::to_string(first));
+      AvInput input({.name = file, .start_ns = static_cast<std::int64_t>(first) * 40 * ns_per_ms}, log_);
+      for (int round = 0; round < 2; ++round) {
+        const Pictures rest = pictures_of(input);
+        EXPECT_TRUE(rest == Pictures(all.begin() + static_cast<std::ptrdiff_t>(first), all.end())) << rest.size();
+        if (std::string_view(name) != "open_gop.ts") {  // pictures that refer to what precedes the key picture
+          EXPECT_EQ(input.error_count(), 0U);
+        }
+        ASSERT_TRUE(input.rewind()) << input.fault();
+      }
+    }
+    expect_in("ends before 2 s, where --start is", refusal({.name = file, .start_ns = 2 * ns_per_s}));
+  }
+}
+
 TEST_F(AvInputOptionsTest, StartBehindTheEndIsSaid) {
   expect_in("ends before 60 s, where --start is",
             refusal({.name = make("short.mkv", "-c:v ffv1"), .start_ns = 60 * ns_per_s}));
