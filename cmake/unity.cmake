@@ -1,4 +1,4 @@
-# The presets with sanitizers, tidy and demo take about twenty files of a folder as one. For a compiler that is a third
+# The presets with sanitizers, tidy and programs take about twenty files of a folder as one. For a compiler that is a third
 # less time (asan with ten on two cores: 358 s instead of 560 s, 2026-11-25), because most of it goes into the same
 # headers. Such files share their anonymous namespaces. These here have names in them that others of their folder have,
 # too, and are compiled on their own. Included after all targets exist.
