@@ -30,6 +30,7 @@ void AvInput::Implementation::open() {
   decoder_.close();
   { const OpenedInput closed = std::move(input_); }  // closes the device before it is reopened
   input_ = open_input(options_, interrupt_, *log_);
+  is_network_ = input_.is_network;
   resumes_ = resumes_ && !input_.is_live;
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
@@ -368,6 +369,9 @@ bool AvInput::rewind() {
 }
 bool AvInput::is_live() const noexcept {
   return implementation_->input_.is_live;
+}
+bool AvInput::is_network() const noexcept {
+  return implementation_->is_network_;
 }
 const std::string& AvInput::fault() const noexcept {
   return implementation_->fault_;

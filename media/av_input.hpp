@@ -110,6 +110,8 @@ class AvInput {
 
   /// Whether the input cannot be paused (a device, rtsp, udp). Pictures that are not read in time are lost.
   [[nodiscard]] bool is_live() const noexcept;
+  /// Whether it comes over a network, which may be back later.
+  [[nodiscard]] bool is_network() const noexcept;
   /// An error message when the input broke before its end ("'a.mp4' breaks off after 12 frames: …"); otherwise empty.
   [[nodiscard]] const std::string& fault() const noexcept;
   /// Decoder errors so far: unusable packets and concealed damage.

@@ -38,6 +38,7 @@ class AvInput::Implementation {
   Log* log_;
   libav::Interrupt interrupt_;  // declared before its users
   libav::OpenedInput input_;
+  bool is_network_ = false;                       // also while it cannot be opened again
   libav::VideoDecoder decoder_{options_, *log_};  // outlives its pictures
   libav::Presentation presentation_{options_, *log_};
   StreamFormat format_;

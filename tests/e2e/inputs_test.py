@@ -178,6 +178,18 @@ class Inputs(harness.EndToEnd):
         self.shows_whole_film(sender, film)
         sender.wait_line("breaks off after 300 frames: .*opened again")
 
+    def test_a_loop_by_http_goes_on_when_its_server_refuses_for_a_while(self):
+        server, sender, film = self.film_by_http(options=(*LIBAV_GIVES_UP, "--loop"))
+        server.refusals = 10 ** 9  # all but the answer that the film is read from
+        viewer = self.view(f"{sender.address}/film", "--frames", "700", "--output", self.file("out.yuv"))
+        sender.wait_line("cannot open .*opened again")
+        server.refusals = 0
+        self.ends(viewer)
+        sender.interrupt()
+        self.ends(sender)
+        seen, once = self.file("out.yuv").read_bytes(), pictures.read_by_ffmpeg("-i", film)
+        self.assertTrue(seen == (3 * once)[:len(once) * 700 // 300], sender.text)
+
     def test_ctrl_c_while_a_film_by_http_is_refused(self):
         server, sender, _ = self.film_by_http(0.6, refusals=10 ** 9, options=LIBAV_GIVES_UP)
         viewer = self.view(sender.address)

@@ -208,7 +208,7 @@ bool AvSource::find_again(Stream& stream) {
 }
 
 /// At the end of the input: starts another round of --loop, if there is one. Throws Error if the input broke.
-bool AvSource::begin_round(const Stream& stream) {
+bool AvSource::begin_round(Stream& stream) {
   const std::string fault = input_.fault();
   const bool may_go_on = loops_ && !input_.has_device_failed();
   if (input_.error_count() > 0) {
@@ -226,7 +226,11 @@ bool AvSource::begin_round(const Stream& stream) {
     if (stream.is_stopping()) {
       return false;
     }
-    throw Error::failed(input_.fault());
+    if (!input_.is_network() || input_.has_device_failed()) {
+      throw Error::failed(input_.fault());
+    }
+    round_begins_ns_ = round_ends_ns_;
+    return find_again(stream);  // its server may refuse for a while
   }
   round_begins_ns_ = round_ends_ns_;
   return true;

@@ -44,7 +44,7 @@ class AvSource final : public Source {
   void return_slots() noexcept;
   bool send(Stream& stream);
   bool find_again(Stream& stream);
-  bool begin_round(const Stream& stream);
+  bool begin_round(Stream& stream);
 
   Log* log_;
   std::string name_;
