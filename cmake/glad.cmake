@@ -2,7 +2,8 @@
 # network access or copied code.
 set(glad_dir ${PROJECT_BINARY_DIR}/glad)
 set(glad_extensions GL_AMD_pinned_memory GL_EXT_memory_object GL_EXT_memory_object_fd EGL_EXT_device_base EGL_EXT_device_enumeration EGL_EXT_device_query EGL_EXT_platform_base
-  EGL_EXT_platform_device EGL_MESA_platform_surfaceless EGL_KHR_no_config_context EGL_KHR_surfaceless_context)
+  EGL_EXT_platform_device EGL_MESA_platform_surfaceless EGL_KHR_no_config_context EGL_KHR_surfaceless_context
+  EGL_KHR_image_base EGL_EXT_device_drm EGL_EXT_device_drm_render_node EGL_EXT_image_dma_buf_import EGL_EXT_image_dma_buf_import_modifiers)
 list(JOIN glad_extensions "," glad_extensions)
 set(glad_arguments --quiet --api gl:core=4.5,egl=1.5 --extensions ${glad_extensions} --out-path ${glad_dir} --reproducible c --loader)
 

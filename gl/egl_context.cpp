@@ -1,9 +1,13 @@
 #include "gl/egl_context.hpp"
 
 #include <glad/egl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -186,6 +190,55 @@ DisplayAndContext try_devices(const char* extensions, const std::optional<Device
   return first;
 }
 
+/// The device of a DRM node, in /sys; empty if there is none.
+std::filesystem::path device_of_node(const char* node) {
+  struct stat status {};
+  if (node == nullptr || ::stat(node, &status) != 0 || !S_ISCHR(status.st_mode)) {
+    return {};
+  }
+  std::error_code ignored;
+  return std::filesystem::canonical("/sys/dev/char/" + std::to_string(::major(status.st_rdev)) + ":" +
+                                        std::to_string(::minor(status.st_rdev)) + "/device",
+                                    ignored);
+}
+
+bool is_on(EGLDeviceEXT device, const std::filesystem::path& wanted, PFNEGLQUERYDEVICESTRINGEXTPROC query) {
+  const char* extensions = query(device, EGL_EXTENSIONS);
+  const auto names = [&](const char* extension, EGLint file) {
+    return names_extension(extensions, extension) && device_of_node(query(device, file)) == wanted;
+  };
+  return names("EGL_EXT_device_drm_render_node", EGL_DRM_RENDER_NODE_FILE_EXT) ||
+         names("EGL_EXT_device_drm", EGL_DRM_DEVICE_FILE_EXT);
+}
+
+/// EGL's device of that node; throws Error (failed) if it has none.
+EGLDeviceEXT find_device(const char* extensions, const std::string& drm_node) {
+  const std::filesystem::path wanted = device_of_node(drm_node.c_str());
+  if (wanted.empty()) {
+    throw Error::failed(quote(drm_node) + " is no node of a GPU");
+  }
+  const auto query = reinterpret_cast<PFNEGLQUERYDEVICESTRINGEXTPROC>(eglGetProcAddress("eglQueryDeviceStringEXT"));
+  std::array<EGLDeviceEXT, max_devices> devices{};
+  EGLint count = 0;
+  if (!names_extension(extensions, "EGL_EXT_platform_device") || eglQueryDevicesEXT == nullptr || query == nullptr ||
+      eglQueryDevicesEXT(max_devices, devices.data(), &count) == EGL_FALSE) {
+    throw Error::failed("EGL lists no devices");
+  }
+  const auto end = devices.begin() + std::clamp(count, 0, max_devices);
+  const auto found =
+      std::find_if(devices.begin(), end, [&](EGLDeviceEXT device) { return is_on(device, wanted, query); });
+  if (found == end) {
+    throw Error::failed("EGL has no device of " + drm_node);
+  }
+  return *found;
+}
+
+/// Mesa's own words for such values.
+bool asks_for_software() {
+  const char* value = std::getenv("LIBGL_ALWAYS_SOFTWARE");
+  return value != nullptr && (std::string_view(value) == "1" || std::string_view(value) == "true");
+}
+
 DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
   if (!names_extension(extensions, "EGL_MESA_platform_surfaceless")) {
     attempts.add("surfaceless platform", "EGL does not have it");
@@ -214,6 +267,34 @@ EglContext EglContext::create(const std::optional<DeviceUuid>& wanted) {
   return {made.display, made.context};
 }
 
+/// Mesa's EGL for one device refuses to draw by the processor. Without that wish, a renderer on the processor would
+/// read the GPU's memory slower than the processor by itself.
+EglContext EglContext::create_on(const std::string& drm_node) {
+  require_room_for_opengl();
+  load_client_functions();
+  Attempts attempts;
+  const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+  const DisplayAndContext made =
+      asks_for_software()
+          ? try_surfaceless(extensions, attempts)
+          : try_display(eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, find_device(extensions, drm_node), nullptr),
+                        drm_node, attempts);
+  if (made.context == EGL_NO_CONTEXT) {
+    throw Error::failed("no OpenGL context (" + attempts.text() + ")");
+  }
+  EglContext context{made.display, made.context};
+  if (!asks_for_software()) {
+    context.make_current_beside_others();
+    const std::string renderer = gl_renderer();
+    const bool is_software = is_software_renderer();
+    context.release_current();
+    if (is_software) {
+      throw Error::failed("OpenGL draws by the processor there (" + renderer + ")");
+    }
+  }
+  return context;
+}
+
 EglContext::EglContext(EglContext&& other) noexcept
     : display_(std::exchange(other.display_, nullptr)),
       context_(std::exchange(other.context_, nullptr)),
@@ -238,6 +319,15 @@ void EglContext::make_current() {
     load_gl(eglGetProcAddress);
     is_loaded_ = true;
   }
+}
+
+void EglContext::make_current_beside_others() {
+  is_loaded_ = is_loaded_ || glGetString != nullptr;
+  make_current();
+}
+
+bool EglContext::has_extension(std::string_view name) const noexcept {
+  return names_extension(eglQueryString(display_, EGL_EXTENSIONS), name);
 }
 
 void EglContext::release_current() noexcept {
