@@ -16,6 +16,7 @@
 #include "media/hw_accel.hpp"
 #include "media/picture_memory.hpp"
 #include "memory/block.hpp"
+#include "memory/dma_buf_reader.hpp"
 #include "memory/fence.hpp"
 #include "memory/host_block.hpp"
 
@@ -45,6 +46,8 @@ struct AvInputOptions {
   HwAccel hw_accel{};
   /// Where start_copy() puts pictures: the host's memory, or that of a GPU, which then also decodes. Outlives this.
   const MemoryKind* slots_memory = &host_memory();
+  /// Reads pictures that VA-API decodes by their GPU; called for the first one. Empty: the processor copies them.
+  OpenDmaBufReader open_dma_buf_reader{};
   /// When true, opening stops waiting for a network or a device and throws Error.
   std::function<bool()> is_cancelled{};
 };

@@ -181,12 +181,19 @@ AVFrame* AvInput::Implementation::presentable() noexcept {
     decoder_.confirm();
     return frame_.get();
   }
-  if (decoder_.device()->copies_to_slots()) {
+  HwDecoder& device = *decoder_.device();
+  if (device.copies_to_slots()) {
     HwDecoder::describe(*frame_, *host_frame_);
-    is_on_device_ = !presentation_.changes(*host_frame_, *input_.context->streams[stream_index_]);
-    if (is_on_device_) {
-      return host_frame_.get();
-    }
+    is_on_device_ = !presentation_.changes(*host_frame_, *input_.context->streams[stream_index_]) &&
+                    device.copies(*frame_, *host_frame_);
+  }
+  if (const std::string why = device.take_refusal(); !why.empty()) {
+    log_->line(frame_count_ == 0 ? LogLevel::info : LogLevel::warning,
+               quote(options_.name, 200) + " is decoded by " + std::string(device.name()) +
+                   ", and the processor copies its pictures: " + why);
+  }
+  if (is_on_device_) {
+    return host_frame_.get();
   }
   if (const std::string fault = HwDecoder::fetch(*frame_, *host_frame_); !fault.empty()) {
     av_frame_unref(host_frame_.get());

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "media/av_format.hpp"
-#include "memory/fence_wait.hpp"
 
 namespace framewire::libav {
 
@@ -87,7 +86,7 @@ std::shared_ptr<Fence> CudaDecoder::start_copy(const AVFrame& picture, const Fra
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     copies.at(i) = plane_copy(picture, layout, i, to);
   }
-  await_room();
+  await_room("the GPU " + device_->info().name, longest_copy_ns);
   Frame held(av_frame_clone(&picture));
   if (!held) {
     throw Error::failed("out of memory for a decoded picture");
@@ -99,21 +98,8 @@ std::shared_ptr<Fence> CudaDecoder::start_copy(const AVFrame& picture, const Fra
     }
   };
   work_.start(copy, fence, std::make_shared<const Kept>(Kept{std::move(held), block, registration_}));
-  under_way_.push_back(fence);
+  add_copy(fence);
   return fence;
-}
-
-/// libav has few pictures, and its next call fails if the GPU still reads all of them.
-void CudaDecoder::await_room() {
-  while (!under_way_.empty() && under_way_.front()->state() != FenceState::pending) {
-    under_way_.pop_front();
-  }
-  while (under_way_.size() >= static_cast<std::size_t>(most_copies())) {
-    if (wait_until_finished(*under_way_.front(), monotonic_ns() + longest_copy_ns) == FenceState::pending) {
-      throw Error::failed("the GPU " + device_->info().name + " did not copy a decoded picture within 2 s");
-    }
-    under_way_.pop_front();
-  }
 }
 
 cuda::Copy2DEnd CudaDecoder::end_in(const Block& block, std::uint64_t offset_bytes) {

@@ -1,7 +1,6 @@
 // NVDEC, the decoder of NVIDIA's GPUs. Internal to media/.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -38,12 +37,10 @@ class CudaDecoder final : public HwDecoder {
  private:
   [[nodiscard]] cuda::Copy2DEnd end_in(const Block& block, std::uint64_t offset_bytes);
   void register_with_cuda(const HostBlock& host);
-  void await_room();
 
   const std::shared_ptr<const CudaDevice> device_;
   const std::unique_ptr<CudaWork> own_work_;  // null: another's
   CudaWork& work_;
-  std::deque<std::shared_ptr<Fence>> under_way_;
   std::shared_ptr<CudaHostRegistration> registration_;  // of the slots, if they are in host memory
 };
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "media/av_format.hpp"
 #include "media/cuda_decoder.hpp"
+#include "media/vaapi_decoder.hpp"
+#include "memory/fence_wait.hpp"
 
 namespace framewire::libav {
 
@@ -37,31 +40,13 @@ AVPixelFormat format_on_device(const AVCodec& codec, AVHWDeviceType type) noexce
   }
 }
 
-/// Decodes on a GPU through VA-API. Its pictures come to host memory.
-class VaapiDecoder final : public HwDecoder {
- public:
-  explicit VaapiDecoder(BufferRef device) noexcept : HwDecoder(HwAccelKind::vaapi, std::move(device)) {}
-
-  static std::unique_ptr<HwDecoder> open(const std::string& path) {
-    const Messages messages;
-    AVBufferRef* device = nullptr;
-    const int code =
-        av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_VAAPI, path.empty() ? nullptr : path.c_str(), nullptr, 0);
-    if (code < 0) {
-      throw Error::failed(!messages.last().empty() ? messages.last()
-                                                   : "libva opens no display by " +
-                                                         (path.empty() ? "a render node (/dev/dri/renderD*)" : path));
-    }
-    return std::make_unique<VaapiDecoder>(BufferRef(device));
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<HwDecoder> HwDecoder::open(const HwAccel& hw_accel, const MemoryKind& slots) {
+std::unique_ptr<HwDecoder> HwDecoder::open(const HwAccel& hw_accel, const MemoryKind& slots,
+                                           const OpenDmaBufReader& open_reader) {
   prepare();
   return hw_accel.kind == HwAccelKind::cuda ? CudaDecoder::open(hw_accel.device, slots)
-                                            : VaapiDecoder::open(hw_accel.device);
+                                            : VaapiDecoder::open(hw_accel.device, slots, open_reader);
 }
 
 /// Not the one that libav would take by itself, if that cannot use the device (AV1). Nor one that hands the whole
@@ -176,6 +161,32 @@ std::string HwDecoder::fetch(const AVFrame& picture, AVFrame& host) noexcept {
   const bool is_whole =
       av_frame_copy_props(&host, &picture) >= 0 && av_frame_apply_cropping(&host, AV_FRAME_CROP_UNALIGNED) >= 0;
   return is_whole ? "" : "its picture cannot be read";
+}
+
+void HwDecoder::copy(const AVFrame& host, const FrameLayout& layout, std::span<std::byte> slot) noexcept {
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
+    av_image_copy_plane(reinterpret_cast<std::uint8_t*>(slot.data() + plane.offset_bytes),
+                        static_cast<int>(plane.pitch_bytes), host.data[i], host.linesize[i],
+                        static_cast<int>(plane.row_bytes), static_cast<int>(plane.rows));
+  }
+}
+
+bool HwDecoder::copies(const AVFrame& /*picture*/, const AVFrame& /*described*/) noexcept {
+  return copies_to_slots();
+}
+
+void HwDecoder::await_room(const std::string& gpu, std::int64_t longest_ns) {
+  while (!under_way_.empty() && under_way_.front()->state() != FenceState::pending) {
+    under_way_.pop_front();
+  }
+  while (under_way_.size() >= static_cast<std::size_t>(most_copies_)) {
+    if (wait_until_finished(*under_way_.front(), monotonic_ns() + longest_ns) == FenceState::pending) {
+      throw Error::failed(gpu + " did not copy a decoded picture within " + std::to_string(longest_ns / ns_per_s) +
+                          " s");
+    }
+    under_way_.pop_front();
+  }
 }
 
 std::shared_ptr<Fence> HwDecoder::start_copy(const AVFrame& /*picture*/, const FrameLayout& /*layout*/,

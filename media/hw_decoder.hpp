@@ -1,8 +1,11 @@
 // A device that decodes for libav. Internal to media/.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +13,7 @@
 #include "media/hw_accel.hpp"
 #include "media/libav.hpp"
 #include "memory/block.hpp"
+#include "memory/dma_buf_reader.hpp"
 #include "memory/fence.hpp"
 
 namespace framewire::libav {
@@ -18,8 +22,10 @@ namespace framewire::libav {
 class HwDecoder {
  public:
   /// Opens the device. `hw_accel` names one kind. `slots`: the memory that pictures will be sent from; it outlives
-  /// this. Throws Error that says what is missing; Error (usage) if `slots` are in the memory of another GPU.
-  static std::unique_ptr<HwDecoder> open(const HwAccel& hw_accel, const MemoryKind& slots);
+  /// this. `open_reader`: reads pictures of VA-API by their GPU; empty: nothing does. Throws Error that says what is
+  /// missing; Error (usage) if `slots` are in the memory of another GPU.
+  static std::unique_ptr<HwDecoder> open(const HwAccel& hw_accel, const MemoryKind& slots,
+                                         const OpenDmaBufReader& open_reader);
   virtual ~HwDecoder() = default;
   HwDecoder(const HwDecoder&) = delete;
   HwDecoder& operator=(const HwDecoder&) = delete;
@@ -31,6 +37,8 @@ class HwDecoder {
 
   [[nodiscard]] HwAccelKind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return framewire::name(kind_); }
+  /// The name, and how pictures come to slots if there is more than one way: "vaapi, DMA-BUF".
+  [[nodiscard]] virtual std::string describe() const { return std::string(name()); }
 
   /// Whether this error of libav comes from the device, and not from a damaged input.
   [[nodiscard]] bool has_failed(int code) const noexcept;
@@ -47,8 +55,15 @@ class HwDecoder {
   /// empty: it did not.
   [[nodiscard]] static std::string fetch(const AVFrame& picture, AVFrame& host) noexcept;
 
-  /// Whether start_copy() works.
+  /// The processor copies a picture of fetch() into a slot.
+  static void copy(const AVFrame& host, const FrameLayout& layout, std::span<std::byte> slot) noexcept;
+
+  /// Whether start_copy() works, as far as is known without a picture.
   [[nodiscard]] virtual bool copies_to_slots() const noexcept { return false; }
+  /// Whether it works for this picture, which `described` describes. The first one may be tried, which takes a while.
+  [[nodiscard]] virtual bool copies(const AVFrame& picture, const AVFrame& described) noexcept;
+  /// Why the processor copies pictures from now on that the device was to copy; empty: it does not, or it was told.
+  [[nodiscard]] virtual std::string take_refusal() noexcept { return {}; }
   /// The device starts to copy the picture, as `layout` has it, to `offset_bytes` of `block`, which is in host memory
   /// or of the memory kind that open() got. It keeps both alive until the fence is finished. Throws Error (failed).
   [[nodiscard]] virtual std::shared_ptr<Fence> start_copy(const AVFrame& picture, const FrameLayout& layout,
@@ -58,8 +73,11 @@ class HwDecoder {
  protected:
   HwDecoder(HwAccelKind kind, BufferRef device) noexcept : kind_(kind), device_(std::move(device)) {}
 
-  /// How many pictures start_copy() may have under way, with the pictures that the decoder has: at least 1.
-  [[nodiscard]] int most_copies() const noexcept { return most_copies_; }
+  /// Waits until start_copy() may have another picture under way. libav has few, and its next call fails if the GPU
+  /// still reads all of them. Throws Error (failed) that names the `gpu` if that takes longer than `longest_ns`.
+  void await_room(const std::string& gpu, std::int64_t longest_ns);
+  /// What start_copy() has started.
+  void add_copy(std::shared_ptr<Fence> fence) { under_way_.push_back(std::move(fence)); }
 
  private:
   void size_pool(AVCodecContext& decoder) noexcept;
@@ -70,7 +88,8 @@ class HwDecoder {
   AVPixelFormat format_ = AV_PIX_FMT_NONE;  // of its pictures
   bool was_tried_ = false;                  // libav has begun to set the device up for this stream
   bool is_refused_ = false;
-  int most_copies_ = 1;
+  int most_copies_ = 1;  // that may be under way, with the pictures that the decoder has
+  std::deque<std::shared_ptr<Fence>> under_way_;
 };
 
 /// The reason that libav logged, without its source code: "cuvidCreateDecoder: CUDA_ERROR_NO_DEVICE: no device".

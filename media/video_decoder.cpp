@@ -93,7 +93,8 @@ void VideoDecoder::open_next() {
 /// The device of the last stream also decodes the next one, without a new context on the GPU.
 void VideoDecoder::open_on_device(HwAccelKind kind) {
   if (!device_ || device_->kind() != kind) {
-    device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory);
+    device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory,
+                              options_.open_dma_buf_reader);
   }
   const AVCodec* const decoding = device_->find_codec(coding_->codec);
   if (decoding == nullptr) {
@@ -219,7 +220,7 @@ void VideoDecoder::replace_device(const std::string& reason) {
 
 std::string VideoDecoder::describe() const {
   const std::string codec = avcodec_get_name(coding_ ? coding_->codec : AV_CODEC_ID_NONE);
-  return device_ ? codec + " (" + std::string(device_->name()) + ")" : codec;
+  return device_ ? codec + " (" + device_->describe() + ")" : codec;
 }
 
 std::uint32_t VideoDecoder::place_count(std::uint64_t picture_bytes) const noexcept {

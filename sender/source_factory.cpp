@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "sender/source_kind.hpp"
+#include "sender/sources/gl/dma_buf_reading.hpp"
 #include "sender/sources/gl/gl_source.hpp"
 #include "sender/sources/media/av_source.hpp"
 #include "sender/sources/media/pattern_source.hpp"
@@ -80,15 +81,17 @@ constexpr std::array kinds = {
                },
                .stream_name = [](const SourceOptions&) { return std::string("stdin"); },
                .may_have_depth = true},
-    SourceKind{.help = "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n",
-               .choices = [] { return std::string("FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2"); },
-               .is_meant_by = nullptr,  // whatever no other kind means
-               .make = [](const SourceOptions& options, Log& log, const IsCancelled& is_cancelled)
-                   -> std::unique_ptr<Source> { return std::make_unique<AvSource>(options, log, is_cancelled); },
-               .stream_name =
-                   [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); },
-               .file = AvSource::file,
-               .takes_input_options = true},
+    SourceKind{
+        .help = "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n",
+        .choices = [] { return std::string("FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2"); },
+        .is_meant_by = nullptr,  // whatever no other kind means
+        .make = [](const SourceOptions& options, Log& log, const IsCancelled& is_cancelled) -> std::unique_ptr<Source> {
+          return std::make_unique<AvSource>(options, log, is_cancelled, open_dma_buf_reader);
+        },
+        .stream_name =
+            [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); },
+        .file = AvSource::file,
+        .takes_input_options = true},
 };
 static_assert(has_one_fallback(kinds));
 

@@ -143,7 +143,8 @@ class SourceThatComesBack(HardwareDecoding):
 
 
 class VaApi(windows.OnADisplay, HardwareDecoding):
-    """libva needs no render node where an X server is there, and the environment names its driver."""
+    """libva needs no render node where an X server is there, and the environment names its driver. With a node:
+    tests/rdma_lab/vaapi_dma_buf_test.py."""
 
     def with_driver(self, **more) -> dict:
         return self.environment(LIBVA_DRIVER_NAME="standin",
@@ -158,6 +159,8 @@ class VaApi(windows.OnADisplay, HardwareDecoding):
         self.ends(views)
         self.assertRegex(sends.text, r"stream film: .*, h264 \(vaapi\), 320x180 nv12 30 fps")
         self.assertEqual(self.stats(sends)["decoder"], "h264 (vaapi)")
+        self.assertRegex(sends.text, "is decoded by vaapi, and the processor copies its pictures: the device was not "
+                                     "named by a node")
         self.assertTrue(frames.read_bytes() == b"".join(nv12(i) for i in range(FRAMES)))
 
     def test_whatever_fails_is_told(self):

@@ -1,7 +1,8 @@
-// A driver of VA-API without a GPU, which libva loads as standin_drv_video.so. It "decodes" H.264 as tests/nvdec does:
-// a pattern of each picture's place in the film. A surface is poison until it is waited for. The environment's
-// FRAMEWIRE_STAND_IN_VA_FAULT names one function that fails. Names, places and numbers are those of libva's
-// va_backend.h; what is not named is not used.
+// A driver of VA-API without a GPU, which libva loads as standin_drv_video.so. It "decodes" H.264, and HEVC of 10 bits,
+// as tests/nvdec does: a pattern of each picture's place in the film. A surface is poison until it is waited for. The
+// environment's FRAMEWIRE_STAND_IN_VA_FAULT names one function that fails ("no" before it: that is not there), from its
+// use number FRAMEWIRE_STAND_IN_VA_FAULT_FROM on. Names, places and numbers are those of libva's va_backend.h; what is
+// not named is not used.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,10 +11,12 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "tests/nvdec/pattern.hpp"
+#include "tests/vaapi/surface.hpp"
 
 namespace framewire::test {
 
@@ -71,6 +74,7 @@ enum Function : std::size_t {
   get_image = 28,
   create_surfaces_2 = 45,
   query_surface_attributes = 46,
+  export_surface_handle = 55,
   count = 59,
 };
 
@@ -81,6 +85,7 @@ struct ImageFormat {
   std::array<unsigned, 9> unused;
 };
 constexpr ImageFormat nv12{.fourcc = 0x3231564E, .byte_order = 1, .bits_per_pixel = 12, .unused = {}};
+constexpr ImageFormat p010{.fourcc = 0x30313050, .byte_order = 1, .bits_per_pixel = 24, .unused = {}};
 
 struct Image {
   Id id;
@@ -104,14 +109,6 @@ struct SurfaceAttribute {
 static_assert(sizeof(SurfaceAttribute) == 24);
 static_assert(offsetof(SurfaceAttribute, value) == 16);
 
-struct Surface {
-  unsigned width = 0;
-  unsigned height = 0;
-  unsigned number = 0;
-  bool is_decoded = false;
-  bool is_awaited = false;
-};
-
 struct Buffer {
   int type = 0;
   std::vector<std::byte> bytes;
@@ -123,12 +120,19 @@ struct State {
   std::map<Id, Buffer> buffers;
   std::map<Id, Image> images;
   Id next_id = 1;
-  Id target = 0;  // of the picture that is begun
+  Id target = 0;               // of the picture that is begun
+  std::map<Id, int> profiles;  // of configurations
+  int exports = 0;
 };
 
 State& state() {
   static auto* state = new State;
   return *state;
+}
+
+int number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : 0;
 }
 
 bool is_faulty(std::string_view function) {
@@ -145,10 +149,12 @@ Status guarded(std::string_view function, Body&& body) {
 constexpr int profile_h264_main = 6;
 constexpr int profile_h264_high = 7;
 constexpr int profile_h264_constrained_baseline = 13;
+constexpr int profile_hevc_main_10 = 18;
 
 Status profiles(DriverContext* /*context*/, int* list, int* length) {
   return guarded("vaQueryConfigProfiles", [&](State& /*state*/) {
-    constexpr std::array known{profile_h264_constrained_baseline, profile_h264_main, profile_h264_high};
+    constexpr std::array known{profile_h264_constrained_baseline, profile_h264_main, profile_h264_high,
+                               profile_hevc_main_10};
     std::ranges::copy(known, list);
     *length = static_cast<int>(known.size());
     return ok;
@@ -167,32 +173,43 @@ Status config_attributes(DriverContext* /*context*/, int /*profile*/, int /*entr
   return ok;
 }
 
-Status new_config(DriverContext* /*context*/, int /*profile*/, int /*entrypoint*/, void* /*attributes*/, int /*length*/,
+Status new_config(DriverContext* /*context*/, int profile, int /*entrypoint*/, void* /*attributes*/, int /*length*/,
                   Id* config) {
   return guarded("vaCreateConfig", [&](State& state) {
     *config = state.next_id++;
+    state.profiles[*config] = profile;
     return ok;
   });
 }
 
-Status surface_attributes(DriverContext* /*context*/, Id /*config*/, SurfaceAttribute* list, unsigned* length) {
-  constexpr int integer = 1;
-  constexpr std::array attributes{SurfaceAttribute{1, 1, integer, nv12.fourcc}, SurfaceAttribute{2, 1, integer, 16},
-                                  SurfaceAttribute{3, 1, integer, 4096}, SurfaceAttribute{4, 1, integer, 16},
-                                  SurfaceAttribute{5, 1, integer, 4096}};  // format, least and most width, and height
-  if (list != nullptr) {
-    std::ranges::copy(attributes, list);
-  }
-  *length = static_cast<unsigned>(attributes.size());
-  return ok;
+/// Format, least and most width, and height.
+Status surface_attributes(DriverContext* /*context*/, Id config, SurfaceAttribute* list, unsigned* length) {
+  return guarded("vaQuerySurfaceAttributes", [&](State& state) {
+    constexpr int integer = 1;
+    const bool is_wide = state.profiles[config] == profile_hevc_main_10;
+    const std::array attributes{SurfaceAttribute{1, 1, integer, is_wide ? p010.fourcc : nv12.fourcc},
+                                SurfaceAttribute{2, 1, integer, 16}, SurfaceAttribute{3, 1, integer, 4096},
+                                SurfaceAttribute{4, 1, integer, 16}, SurfaceAttribute{5, 1, integer, 4096}};
+    if (list != nullptr) {
+      std::ranges::copy(attributes, list);
+    }
+    *length = static_cast<unsigned>(attributes.size());
+    return ok;
+  });
 }
 
-Status new_surfaces(DriverContext* /*context*/, unsigned /*format*/, unsigned width, unsigned height, Id* surfaces,
+Status new_surfaces(DriverContext* /*context*/, unsigned format, unsigned width, unsigned height, Id* surfaces,
                     unsigned length, void* /*attributes*/, unsigned /*attribute_count*/) {
   return guarded("vaCreateSurfaces", [&](State& state) {
+    constexpr unsigned ten_bits = 0x100;  // VA_RT_FORMAT_YUV420_10
     for (unsigned i = 0; i < length; ++i) {
       surfaces[i] = state.next_id++;
-      state.surfaces[surfaces[i]] = {.width = width, .height = height};
+      Surface& surface = state.surfaces[surfaces[i]];
+      surface.width = width;
+      surface.height = height;
+      surface.component_bytes = format == ten_bits ? 2 : 1;
+      surface.find_memory();
+      surface.paint();
     }
     return ok;
   });
@@ -207,10 +224,11 @@ Status end_surfaces(DriverContext* /*context*/, const Id* surfaces, int length) 
   });
 }
 
-Status new_context(DriverContext* /*context*/, Id /*config*/, int /*width*/, int /*height*/, int /*flag*/,
+Status new_context(DriverContext* /*context*/, Id config, int /*width*/, int /*height*/, int /*flag*/,
                    const Id* /*surfaces*/, int /*length*/, Id* created) {
   return guarded("vaCreateContext", [&](State& state) {
     *created = state.next_id++;
+    state.profiles[*created] = state.profiles[config];
     return ok;
   });
 }
@@ -256,11 +274,11 @@ Status begin(DriverContext* /*context*/, Id /*of*/, Id surface) {
   });
 }
 
-/// The parameters of an H.264 picture begin with itself, whose order is after its id, number and flags.
-Status render(DriverContext* /*context*/, Id /*of*/, const Id* buffers, int length) {
+/// The parameters of a picture begin with itself. Its order is behind its id, in H.264 also behind number and flags.
+Status render(DriverContext* /*context*/, Id of, const Id* buffers, int length) {
   return guarded("vaRenderPicture", [&](State& state) {
     constexpr int picture_parameters = 0;
-    constexpr std::size_t order_at = 12;
+    const bool is_hevc = state.profiles[of] == profile_hevc_main_10;
     for (int i = 0; i < length; ++i) {
       const auto found = state.buffers.find(buffers[i]);
       if (found == state.buffers.end()) {
@@ -268,8 +286,8 @@ Status render(DriverContext* /*context*/, Id /*of*/, const Id* buffers, int leng
       }
       if (found->second.type == picture_parameters) {
         std::uint32_t order = 0;
-        std::memcpy(&order, found->second.bytes.data() + order_at, sizeof order);
-        state.surfaces[state.target].number = (order & 0xFFFFU) / 2;  // libav begins at 65536
+        std::memcpy(&order, found->second.bytes.data() + (is_hevc ? 4 : 12), sizeof order);
+        state.surfaces[state.target].number = is_hevc ? order : (order & 0xFFFFU) / 2;  // libav begins at 65536
       }
     }
     return ok;
@@ -281,26 +299,31 @@ Status finish(DriverContext* /*context*/, Id /*of*/) {
     Surface& surface = state.surfaces[state.target];
     surface.is_decoded = true;
     surface.is_awaited = false;
+    surface.paint();
     return ok;
   });
 }
 
 Status await(DriverContext* /*context*/, Id surface) {
   return guarded("vaSyncSurface", [&](State& state) {
-    state.surfaces[surface].is_awaited = true;
+    Surface& awaited = state.surfaces[surface];
+    if (!std::exchange(awaited.is_awaited, true)) {
+      awaited.paint();
+    }
     return ok;
   });
 }
 
 Status image_formats(DriverContext* /*context*/, ImageFormat* list, int* length) {
-  *list = nv12;
-  *length = 1;
+  list[0] = nv12;
+  list[1] = p010;
+  *length = 2;
   return ok;
 }
 
 Status new_image(DriverContext* /*context*/, const ImageFormat* format, int width, int height, Image* image) {
   return guarded("vaCreateImage", [&](State& state) {
-    const auto pitch = static_cast<unsigned>(width) + 64;
+    const unsigned pitch = static_cast<unsigned>(width) * (format->fourcc == p010.fourcc ? 2 : 1) + 64;
     const unsigned luma_bytes = pitch * static_cast<unsigned>(height);
     *image = {.id = state.next_id++,
               .format = *format,
@@ -338,17 +361,26 @@ Status read_image(DriverContext* /*context*/, Id surface, int /*x*/, int /*y*/, 
       return invalid_value;
     }
     std::vector<std::byte>& bytes = state.buffers[to->second.buffer].bytes;
-    const bool is_there = from->second.is_decoded && from->second.is_awaited;
     for (unsigned plane = 0; plane < 2; ++plane) {
       for (unsigned y = 0; y < height >> plane; ++y) {
-        for (unsigned x = 0; x < width; ++x) {
-          bytes[to->second.offsets.at(plane) + y * to->second.pitches.at(plane) + x] =
-              is_there ? static_cast<std::byte>(decoded_8_bit(from->second.number, plane, x, y)) : std::byte{0xA5};
-        }
+        const std::size_t at = to->second.offsets.at(plane) + std::size_t{y} * to->second.pitches.at(plane);
+        from->second.write_row(plane, y, std::span(bytes).subspan(at, to->second.pitches.at(plane)));
       }
     }
     return ok;
   });
+}
+
+Status export_it(DriverContext* /*context*/, Id surface, unsigned type, unsigned /*flags*/, void* descriptor) {
+  const std::scoped_lock lock(state().mutex);
+  constexpr unsigned prime_2 = 0x40000000;  // VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2
+  const auto found = state().surfaces.find(surface);
+  const bool fails =
+      is_faulty("vaExportSurfaceHandle") && ++state().exports > number_in("FRAMEWIRE_STAND_IN_VA_FAULT_FROM");
+  return !fails && type == prime_2 && found != state().surfaces.end() &&
+                 found->second.describe(*static_cast<PrimeDescriptor*>(descriptor))
+             ? ok
+             : operation_failed;
 }
 
 Status end_driver(DriverContext* /*context*/) {
@@ -370,8 +402,9 @@ Status start(DriverContext* context) {
   }
   context->version_major = 1;
   context->version_minor = 0;
-  context->max_profiles = 3;
-  context->max_entrypoints = context->max_attributes = context->max_image_formats = 1;
+  context->max_profiles = 4;
+  context->max_entrypoints = context->max_attributes = 1;
+  context->max_image_formats = 2;
   context->max_subpicture_formats = context->max_display_attributes = 1;
   context->vendor = "framewire's stand-in";
   std::fill_n(context->functions, std::size_t{count}, address_of(not_there));
@@ -398,6 +431,9 @@ Status start(DriverContext* context) {
   context->functions[get_image] = address_of(read_image);
   context->functions[create_surfaces_2] = address_of(new_surfaces);
   context->functions[query_surface_attributes] = address_of(surface_attributes);
+  if (!is_faulty("no vaExportSurfaceHandle")) {
+    context->functions[export_surface_handle] = address_of(export_it);
+  }
   return ok;
 }
 

@@ -23,7 +23,8 @@ std::string seconds(std::int64_t ns) {
   return text.insert(text.size() - 1, ".") + " s";
 }
 
-AvInputOptions input_options(const SourceOptions& options, std::function<bool()> is_cancelled) {
+AvInputOptions input_options(const SourceOptions& options, std::function<bool()> is_cancelled,
+                             OpenDmaBufReader open_reader) {
   return {.name = options.name,
           .size = {options.width, options.height},
           .frames_per_s = options.frames_per_s,
@@ -34,17 +35,19 @@ AvInputOptions input_options(const SourceOptions& options, std::function<bool()>
           .resumes = options.retry_ns != 0,
           .hw_accel = parse_hw_accel(options.hw_accel),
           .slots_memory = options.memory,
+          .open_dma_buf_reader = std::move(open_reader),
           .is_cancelled = std::move(is_cancelled)};
 }
 
 }  // namespace
 
-AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled)
+AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled,
+                   OpenDmaBufReader open_reader)
     : log_(&log),
       name_(options.name),
       loops_(options.loop),
       is_paced_(options.realtime),
-      input_(input_options(options, std::move(is_cancelled)), log),
+      input_(input_options(options, std::move(is_cancelled), std::move(open_reader)), log),
       description_(options.name + ", " + input_.describe() + (input_.is_live() ? ", live" : "")),
       presentation_clock_(input_.duration_ns()),
       retry_ns_(options.retry_ns) {
@@ -60,7 +63,10 @@ void AvSource::run(Stream& stream) {
   input_.set_cancelled([&stream] { return stream.is_stopping(); });
   follow(stream);
   log_->detail(quote(name_, 200) + ": " + std::to_string(frames_placed_) + " of " +
-               std::to_string(stream.frames_produced()) + " frames were decoded straight into their slots");
+               std::to_string(stream.frames_produced()) + " frames were decoded straight into their slots" +
+               (frames_from_device_ == 0 ? ""
+                                         : ", and " + std::to_string(frames_from_device_) +
+                                               " were copied there by the device that decodes"));
 }
 
 void AvSource::follow(Stream& stream) {
@@ -154,6 +160,7 @@ bool AvSource::send(Stream& stream) {
       epoch_format_ = {};  // the device may still write into slots of this epoch
       return true;
     }
+    ++frames_from_device_;
     frame.is_on_device = !slot->block()->kind().is_host();
   } else if (slot) {
     input_.copy_to(slot->bytes());

@@ -24,7 +24,9 @@ class AvSource final : public Source {
  public:
   /// Opens the input and decodes the first picture. Throws Error. `log` outlives the source. `is_cancelled` aborts
   /// opening when a network or a device does not answer.
-  AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled = {});
+  /// `open_reader` as AvInputOptions::open_dma_buf_reader.
+  AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled = {},
+           OpenDmaBufReader open_reader = {});
 
   /// The file that it opens for a SOURCE, which may be missing; nothing for URLs and devices.
   static std::optional<std::string> file(const std::string& name) { return input_file(name); }
@@ -37,6 +39,8 @@ class AvSource final : public Source {
 
   /// How many frames were decoded directly into slots. Valid after run().
   [[nodiscard]] std::uint64_t frames_placed() const noexcept { return frames_placed_; }
+  /// How many the device that decodes was told to copy into slots. Valid after run().
+  [[nodiscard]] std::uint64_t frames_from_device() const noexcept { return frames_from_device_; }
 
  private:
   void follow(Stream& stream);
@@ -60,6 +64,7 @@ class AvSource final : public Source {
   std::atomic<std::uint64_t> losses_ = 0;
   std::shared_ptr<DecodedSlots> slots_;  // of this epoch; null if pictures are copied
   std::uint64_t frames_placed_ = 0;
+  std::uint64_t frames_from_device_ = 0;  // that the device has copied, or was told to
 };
 
 }  // namespace framewire
