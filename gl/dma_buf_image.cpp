@@ -104,7 +104,7 @@ GlTextureView DmaBufImporter::import(const DmaBufPlane& plane, std::uint32_t com
   if (!is_said || !knows_modifiers_) {
     attributes[12] = EGL_NONE;
   }
-  const EGLImageKHR image = create_image()(display_, EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT, nullptr, attributes.data());
+  void* const image = create_image()(display_, EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT, nullptr, attributes.data());
   if (image == EGL_NO_IMAGE_KHR) {
     throw Error::failed("the driver (" + renderer_ + ") does not import such a DMA-BUF (EGL error " +
                         hexadecimal(static_cast<std::uint64_t>(eglGetError())) + ", modifier " +

@@ -236,7 +236,8 @@ EGLDeviceEXT find_device(const char* extensions, const std::string& drm_node) {
 /// Mesa's own words for such values.
 bool asks_for_software() {
   const char* value = std::getenv("LIBGL_ALWAYS_SOFTWARE");
-  return value != nullptr && (std::string_view(value) == "1" || std::string_view(value) == "true");
+  constexpr std::array<std::string_view, 4> yes = {"1", "true", "y", "yes"};
+  return value != nullptr && std::ranges::find(yes, value) != yes.end();
 }
 
 DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {

@@ -36,10 +36,10 @@ const Formats& formats_of(PixelFormat format) {
   return format == PixelFormat::nv12 ? eight_bits : sixteen_bits;
 }
 
-using Planes = std::array<const AVDRMPlaneDescriptor*, 2>;
+using DescribedPlanes = std::array<const AVDRMPlaneDescriptor*, 2>;
 
 /// One layer of both planes, or a layer for each.
-Planes find_planes(const AVDRMFrameDescriptor& descriptor, const Formats& formats) {
+DescribedPlanes find_planes(const AVDRMFrameDescriptor& descriptor, const Formats& formats) {
   const AVDRMLayerDescriptor& first = descriptor.layers[0];
   if (descriptor.nb_layers == 1 && first.format == formats.composed && first.nb_planes == 2) {
     return {&first.planes[0], &first.planes[1]};
@@ -107,7 +107,7 @@ DmaBufPicture picture_in(const AVDRMFrameDescriptor& descriptor, const SurfacePa
                         std::to_string(layout.height) + " that it is said to have");
   }
   const Formats& formats = formats_of(layout.format);
-  const Planes planes = find_planes(descriptor, formats);
+  const DescribedPlanes planes = find_planes(descriptor, formats);
   DmaBufPicture picture{.planes = {}, .component_bytes = formats.component_bytes};
   for (std::uint8_t i = 0; i < 2; ++i) {
     const AVDRMObjectDescriptor& object = object_of(*planes.at(i), descriptor);

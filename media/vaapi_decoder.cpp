@@ -16,8 +16,8 @@ namespace framewire::libav {
 
 namespace {
 
-constexpr std::int64_t longest_copy_ns = 12 * ns_per_s;        // the reader gives up before
-constexpr std::int64_t longest_first_copy_ns = 30 * ns_per_s;  // with the start of OpenGL, and its shader
+constexpr std::int64_t longest_read_ns = 12 * ns_per_s;        // the reader gives up before
+constexpr std::int64_t longest_first_read_ns = 30 * ns_per_s;  // with the start of OpenGL, and its shader
 constexpr int most_nodes = 8;                                  // as libav
 
 /// AVVAAPIDeviceContext of libavutil/hwcontext_vaapi.h, which includes libva's header.
@@ -184,7 +184,7 @@ void VaapiDecoder::try_first(const AVFrame& picture, const FrameLayout& layout) 
   const auto by_gpu = HostBlock::create("the first decoded picture", layout.size_bytes + 4);
   const auto by_processor = HostBlock::create_private("the first decoded picture", layout.size_bytes);
   const auto fence = reader_->start(std::make_shared<VaapiPicture>(picture, layout), by_gpu, 0);
-  const FenceState state = wait_until_finished(*fence, monotonic_ns() + longest_first_copy_ns);
+  const FenceState state = wait_until_finished(*fence, monotonic_ns() + longest_first_read_ns);
   if (const std::string failure = reader_->failure(); !failure.empty() || state != FenceState::done) {
     throw Error::failed(failure.empty() ? "the GPU did not read the first picture" : failure);
   }
@@ -200,7 +200,7 @@ std::shared_ptr<Fence> VaapiDecoder::start_copy(const AVFrame& picture, const Fr
   if (!reader_ || !host || offset_bytes > host->size_bytes() || layout.size_bytes > host->size_bytes() - offset_bytes) {
     throw Error::failed("a decoded picture does not fit its slot");
   }
-  await_room("the GPU " + node_, longest_copy_ns);
+  await_room("the GPU " + node_, longest_read_ns);
   auto fence = reader_->start(std::make_shared<VaapiPicture>(picture, layout), std::move(host), offset_bytes);
   add_copy(fence);
   return fence;

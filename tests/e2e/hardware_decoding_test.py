@@ -42,6 +42,9 @@ class HardwareDecoding(harness.EndToEnd):
         paths = [str(folder), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         return self.environment(LD_LIBRARY_PATH=":".join(paths), FRAMEWIRE_STAND_IN_UUID=IMPORTING)
 
+    def check_loads_no_opengl(self, sends: harness.Program):
+        self.assertNotIn("libEGL", pathlib.Path(f"/proc/{sends.pid}/maps").read_text())
+
     def refused(self, *arguments, environment=None) -> "harness.Program":
         sends = self.send(*arguments, environment=environment or self.environment())
         self.ends(sends, FAILED)
@@ -55,6 +58,7 @@ class Films(HardwareDecoding):
         for sender, viewer in (((), ()), (CUDA, ()), (CUDA, CUDA)):
             frames = self.file("frames.raw")
             sends = self.send_on(film, "--hwaccel", "cuda", "--delivery", "every", *sender, environment=environment)
+            self.check_loads_no_opengl(sends)
             views = self.view(sends.address, "--delivery", "every", "--output", frames, *viewer,
                               environment=environment)
             self.ends(sends)
@@ -154,6 +158,7 @@ class VaApi(windows.OnADisplay, HardwareDecoding):
         frames = self.file("frames.raw")
         sends = self.send_on(self.film(), "--hwaccel", f"vaapi:{self.display}", "--delivery", "every",
                              environment=self.with_driver())
+        self.check_loads_no_opengl(sends)
         views = self.view(sends.address, "--delivery", "every", "--output", frames)
         self.ends(sends)
         self.ends(views)

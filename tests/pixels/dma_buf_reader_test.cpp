@@ -22,7 +22,7 @@ namespace {
 using namespace test;
 
 constexpr std::uint64_t stride_bytes = 16384;
-constexpr Size picture_size{96, 54};
+constexpr Size usual_size{96, 54};
 
 std::int64_t deadline_ns() {
   return monotonic_ns() + 30 * ns_per_s;
@@ -32,7 +32,7 @@ std::int64_t deadline_ns() {
 class Picture final : public DevicePicture {
  public:
   Picture(unsigned number, std::atomic<int>& alive, std::string export_fault = "", std::string copy_fault = "",
-          Size of = picture_size)
+          Size of = usual_size)
       : shape_(shape(of, 1)),
         number_(number),
         alive_(alive),
@@ -80,7 +80,7 @@ class DmaBufReaderTest : public ::testing::Test {
   }
 
   static GlTextureView import(const DmaBufPlane& plane, std::uint32_t component_bytes) {
-    DmaBufPicture one = shape(picture_size, component_bytes);
+    DmaBufPicture one = shape(usual_size, component_bytes);
     one.planes.at(plane.components - 1) = plane;
     return plane_texture(one, plane.components - 1, static_cast<unsigned>(plane.descriptor));
   }
@@ -90,7 +90,7 @@ class DmaBufReaderTest : public ::testing::Test {
   }
 
   std::shared_ptr<Picture> start(GlDmaBufReader& reader, std::string export_fault = "", std::string copy_fault = "",
-                                 Size of = picture_size) {
+                                 Size of = usual_size) {
     const auto number = static_cast<unsigned>(fences_.size());
     auto picture = std::make_shared<Picture>(number, alive_, std::move(export_fault), std::move(copy_fault), of);
     expected_by_gpu_.push_back(picture->by_gpu());
@@ -135,7 +135,7 @@ TEST_F(DmaBufReaderTest, EveryPictureComesByTheGpu) {
 
 TEST_F(DmaBufReaderTest, PicturesMayChangeTheirSize) {
   const auto by = reader();
-  for (const Size of : {picture_size, Size{96, 56}, Size{66, 34}, picture_size}) {
+  for (const Size of : {usual_size, Size{96, 56}, Size{66, 34}, usual_size}) {
     start(*by, "", "", of);
   }
   for (std::size_t i = 0; i < fences_.size(); ++i) {
@@ -202,7 +202,7 @@ TEST_F(DmaBufReaderTest, APictureThatDoesNotFitItsSlotIsRefused) {
   EXPECT_EQ(by->failure(), "a decoded picture does not fit its slot");
 }
 
-GLenum GLAD_API_PTR waits_in_vain(GLsync /*sync*/, GLbitfield /*flags*/, GLuint64 /*timeout*/) {
+GLenum GLAD_API_PTR is_lost(GLsync /*sync*/, GLbitfield /*flags*/, GLuint64 /*timeout*/) {
   return GL_WAIT_FAILED;
 }
 GLenum GLAD_API_PTR never_ends(GLsync /*sync*/, GLbitfield /*flags*/, GLuint64 /*timeout*/) {
@@ -211,7 +211,7 @@ GLenum GLAD_API_PTR never_ends(GLsync /*sync*/, GLbitfield /*flags*/, GLuint64 /
 
 /// A lost GPU accesses no memory any more.
 TEST_F(DmaBufReaderTest, WhatALostGpuHadTheProcessorCopies) {
-  const test::Substitute<decltype(glad_glClientWaitSync)> lost(glad_glClientWaitSync, waits_in_vain);
+  const test::Substitute<decltype(glad_glClientWaitSync)> lost(glad_glClientWaitSync, is_lost);
   const auto by = reader();
   for (int i = 0; i < 5; ++i) {
     start(*by);
@@ -267,3 +267,10 @@ TEST_F(DmaBufReaderTest, SaysThatThereIsNoSuchGpu) {
 
 }  // namespace
 }  // namespace framewire
+
+// What a GPU that hangs may still write to is never freed. LeakSanitizer asks for this; without it nobody does.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:framewire::GlDmaBufReader::read_by_gpu";
+}
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
