@@ -78,6 +78,7 @@ class AvInput::Implementation {
   void send_packet() noexcept;
   void take_end(int code, const libav::Messages& messages) noexcept;
   [[nodiscard]] bool has_unread_rest() const noexcept;
+  void tell_refusal();
   AvRead finish() noexcept;
   AVFrame* presentable() noexcept;
   bool take_picture(AVFrame& picture) noexcept;

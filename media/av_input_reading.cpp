@@ -159,7 +159,19 @@ bool AvInput::Implementation::has_unread_rest() const noexcept {
   return std::string_view(context.iformat->name) == "yuv4mpegpipe" && avio_size(context.pb) > last_packet_end_bytes_;
 }
 
+/// Once, that the processor copies what the device was to copy.
+void AvInput::Implementation::tell_refusal() {
+  HwDecoder* const device = decoder_.device();
+  const std::string why = device != nullptr ? device->take_refusal() : "";
+  if (!why.empty()) {
+    log_->line(frame_count_ == 0 ? LogLevel::info : LogLevel::warning,
+               quote(options_.name, 200) + " is decoded by " + std::string(device->name()) +
+                   ", and the processor copies its pictures: " + why);
+  }
+}
+
 AvRead AvInput::Implementation::finish() noexcept {
+  tell_refusal();
   is_over_ = true;
   if (!read_problem_.empty()) {
     set_fault(read_problem_);
@@ -187,11 +199,7 @@ AVFrame* AvInput::Implementation::presentable() noexcept {
     is_on_device_ = !presentation_.changes(*host_frame_, *input_.context->streams[stream_index_]) &&
                     device.copies(*frame_, *host_frame_);
   }
-  if (const std::string why = device.take_refusal(); !why.empty()) {
-    log_->line(frame_count_ == 0 ? LogLevel::info : LogLevel::warning,
-               quote(options_.name, 200) + " is decoded by " + std::string(device.name()) +
-                   ", and the processor copies its pictures: " + why);
-  }
+  tell_refusal();
   if (is_on_device_) {
     return host_frame_.get();
   }

@@ -88,6 +88,14 @@ class DmaBuf(harness.EndToEnd):
         self.assertNotIn("processor", sends.text)
         self.assertTrue(frames == wanted)
 
+    def empty_egl(self) -> pathlib.Path:
+        """A folder of libraries in which EGL cannot be loaded."""
+        folder = self.file("libraries")
+        folder.mkdir()
+        for name in ("libEGL.so", "libEGL.so.1"):
+            (folder / name).touch()
+        return folder
+
     def test_every_picture_arrives_as_it_was_decoded(self):
         """Each plane in a layer of one buffer, both in one layer, and each in a buffer of its own."""
         film, wanted = self.film(), b"".join(picture(i) for i in range(FRAMES))
@@ -128,9 +136,12 @@ class DmaBuf(harness.EndToEnd):
                  ({"EXPORT": "modifier"}, r"the driver \(llvmpipe.* does not import such a DMA-BUF .*modifier 0x1"),
                  ({"EXPORT": "shifted"}, "OpenGL read other bytes than the processor"),
                  ({"MESA": "-GL_OES_EGL_image"}, r"the driver \(llvmpipe.* has no GL_OES_EGL_image"),
+                 ({"LIBRARIES": str(self.empty_egl())}, "EGL 1.5 is not on this machine"),
+                 ({"VENDORS": "/dev/null", "SOFTWARE": "0"}, "EGL (lists no devices|has no device of /dev/dri)"),
                  ({"SOFTWARE": "0"}, "OpenGL draws by the processor there .*llvmpipe"))
         names = {"FAULT": "FRAMEWIRE_STAND_IN_VA_FAULT", "EXPORT": "FRAMEWIRE_STAND_IN_VA_EXPORT",
-                 "MESA": "MESA_EXTENSION_OVERRIDE", "SOFTWARE": "LIBGL_ALWAYS_SOFTWARE"}
+                 "MESA": "MESA_EXTENSION_OVERRIDE", "SOFTWARE": "LIBGL_ALWAYS_SOFTWARE",
+                 "LIBRARIES": "LD_LIBRARY_PATH", "VENDORS": "__EGL_VENDOR_LIBRARY_FILENAMES"}
         for changes, words in cases:
             changed = {names[key]: value for key, value in changes.items()}
             if changes == {"EXPORT": "shifted"}:
