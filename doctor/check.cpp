@@ -421,7 +421,8 @@ std::vector<std::string> ways_to_gpus(const MachineFacts& machine) {
 }
 
 /// Whether a network card could read frames from GPU memory: through a DMA-BUF descriptor, which the card's driver must
-/// support, or through NVIDIA's module nvidia_peermem. For information only, like CUDA.
+/// support, also past the tree of PCIe (data-direct), or through NVIDIA's module nvidia_peermem. For information only,
+/// like CUDA.
 Finding gpu_direct_finding(const MachineFacts& machine) {
   const GpuFacts& gpu = machine.gpu;
   Finding finding{.area = graphics_area, .name = "GPUDirect"};
@@ -441,6 +442,8 @@ Finding gpu_direct_finding(const MachineFacts& machine) {
     finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
   } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {
     finding.value = "no RDMA card here that could reach the GPU's memory";
+  } else if (any_reaches(GpuAccess::data_direct)) {
+    finding.value = "possible, by data-direct";
   } else if (any_reaches(GpuAccess::dma_buf)) {
     finding.value = "possible, by DMA-BUF";
   } else if (any_reaches(GpuAccess::peer_memory)) {

@@ -208,6 +208,9 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
                   !device.takes_dma_buf   ? "not known"
                   : *device.takes_dma_buf ? "yes"
                                           : "no")};
+  const DataDirect& data_direct = device.data_direct;
+  finding.details.push_back(data_direct.path.empty() ? "no data-direct: " + data_direct.why_not
+                                                     : "data-direct at " + data_direct.path);
   if (adapter.numa_node) {
     finding.details.push_back(fmt::format("NUMA node {}: programs are best kept there (numactl --cpunodebind={} …)",
                                           *adapter.numa_node, *adapter.numa_node));

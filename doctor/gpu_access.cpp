@@ -6,6 +6,9 @@ GpuAccess access_to(const CudaDeviceInfo& gpu, const RdmaAdapter& adapter, bool 
   if (!adapter.device) {
     return GpuAccess::unknown;
   }
+  if (gpu.knows_pcie_mapping && !adapter.device->data_direct.path.empty()) {
+    return GpuAccess::data_direct;
+  }
   const std::optional<bool>& takes_dma_buf = adapter.device->takes_dma_buf;
   if (gpu.exports_dma_buf && takes_dma_buf == true) {
     return GpuAccess::dma_buf;
@@ -19,6 +22,8 @@ GpuAccess access_to(const CudaDeviceInfo& gpu, const RdmaAdapter& adapter, bool 
 
 std::string_view describe(GpuAccess access) {
   switch (access) {
+    case GpuAccess::data_direct:
+      return "its memory by data-direct";
     case GpuAccess::dma_buf:
       return "its memory by DMA-BUF";
     case GpuAccess::peer_memory:
@@ -33,6 +38,8 @@ std::string_view describe(GpuAccess access) {
 
 std::string_view name(GpuAccess access) {
   switch (access) {
+    case GpuAccess::data_direct:
+      return "data_direct";
     case GpuAccess::dma_buf:
       return "dma_buf";
     case GpuAccess::peer_memory:

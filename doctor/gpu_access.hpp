@@ -10,6 +10,7 @@ namespace framewire {
 
 /// In the order in which the rdma link tries them (transport/rdma/device_memory.hpp).
 enum class GpuAccess : std::uint8_t {
+  data_direct,
   dma_buf,
   peer_memory,  // by nvidia_peermem
   none,

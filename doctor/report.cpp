@@ -258,6 +258,8 @@ Json adapter_json(const RdmaAdapter& adapter, const NetworkFacts& network) {
   json["has_memory_windows"] = device.has_memory_windows;
   json["has_on_demand_paging"] = device.has_on_demand_paging;
   json["takes_dma_buf"] = number_or_null(device.takes_dma_buf);
+  json["data_direct"] = {{"path", text_or_null(device.data_direct.path)},
+                         {"why_not", text_or_null(device.data_direct.why_not)}};
   json["ports"] = list_of(device.ports, [&](const RdmaPort& port) { return port_json(adapter, port, network); });
   return json;
 }
@@ -351,6 +353,8 @@ Json gpu_json(const GpuFacts& gpu, const RdmaFacts& rdma) {
                 {"shares_memory", info.shares_memory},
                 {"has_gpu_direct", info.takes_gpu_direct_rdma},
                 {"has_dma_buf", info.exports_dma_buf},
+                {"has_pcie_mapping", info.knows_pcie_mapping},
+                {"shares_page_tables", info.shares_page_tables},
                 {"numa_node", number_or_null(device.route.numa_node)},
                 {"rdma_devices", ways_json(device)},
                 {"rdma_access", access_json(device)}};

@@ -49,7 +49,13 @@ struct RegisteredAs {
   /// For messages: "the GPU NVIDIA H200". Empty: host memory.
   std::string device{};
   std::string no_dma_buf{};  // why there is none
+  /// Exports the same memory with the same offset, in the mapping that data-direct needs. Registered in any other way,
+  /// it would fail only when it is used. Called while the block lives. Throws Error that says why there is none.
+  std::function<FileDescriptor()> export_for_data_direct{};
   std::string not_pinned{};  // why `pinned` is null
+  /// Block::make_writes_visible() says nothing of what an RDMA device wrote there: that is seen for certain once the
+  /// same device has read from there.
+  bool needs_read_back = false;
 };
 
 /// Memory as OpenGL imports it: an opaque descriptor (GL_EXT_memory_object_fd) of the whole allocation.
@@ -98,10 +104,9 @@ class Block {
   [[nodiscard]] virtual RegisteredAs registered_as() const = 0;
 
   /// Another device, which writes into this block, has told this process that it has written: makes that visible to
-  /// whatever reads the block from now on. Takes microseconds. Throws Error (failed): what the block holds is unknown.
+  /// whatever reads the block from now on, except where RegisteredAs::needs_read_back. Takes microseconds. Throws Error
+  /// (failed): what the block holds is unknown.
   virtual void make_writes_visible() const {}
-  /// Throws Error (failed) if make_writes_visible() cannot do that for this block at all.
-  virtual void require_visible_writes() const {}
 
   /// The device starts to copy `range` of this block into `into`, once `after` is done (null: at once). Nobody writes
   /// these bytes of either block until the fence is finished. It fails if `after` does. The device keeps both blocks

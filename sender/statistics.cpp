@@ -16,6 +16,8 @@ Json session_json(const SessionReport& report) {
             {"stream", report.stream},
             {"transport", report.transport},
             {"memory", report.memory},
+            {"memory_access", text_or_null(report.memory_access.way)},
+            {"memory_access_reason", text_or_null(report.memory_access.passed_over)},
             {"mode", report.pulls ? "pull" : "push"},
             {"frames_produced", report.counts.frames_produced},
             {"frames_skipped", report.counts.frames_skipped},

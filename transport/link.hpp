@@ -64,6 +64,17 @@ class PeerWaker {
   virtual void wake() noexcept = 0;
 };
 
+/// By which way a link's device reaches frames in another device's memory.
+struct MemoryAccess {
+  std::string way;          // "data-direct", "dma-buf", "peer-memory"; empty: none is known
+  std::string passed_over;  // the better ways, and why they are not taken: "no data-direct: the RDMA device has none"
+
+  /// For the start line: " access=dma-buf (no data-direct: the RDMA device has none)". Empty without a way.
+  [[nodiscard]] std::string note() const {
+    return way.empty() ? "" : " access=" + way + (passed_over.empty() ? "" : " (" + passed_over + ")");
+  }
+};
+
 /// What both ends of every link have in common.
 class LinkEnd {
  public:
@@ -73,6 +84,10 @@ class LinkEnd {
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   /// The error message for a state other than open.
   [[nodiscard]] virtual std::string fault() const = 0;
+  /// By which way this end's device reaches frames in `memory`, if that is a device's and the link's own device reads
+  /// or writes there. Tries it with a little of that memory, which takes milliseconds. Before the first epoch, on its
+  /// thread. Nothing is an error here: where no way works, the epoch says why.
+  [[nodiscard]] virtual MemoryAccess access_to(const MemoryKind& /*memory*/) const { return {}; }
 
   /// Does what no frame and no credit does: notices that the peer is gone, frees what is no longer used, and writes
   /// credits that the kernel had no memory for. One thread calls it while the session lasts, without a mutex, since it

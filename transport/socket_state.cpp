@@ -32,13 +32,17 @@ FileDescriptor make_poller(std::initializer_list<int> descriptors) {
     throw Error::from_errno("create an epoll descriptor", errno);
   }
   for (const int fd : descriptors) {
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLRDHUP;
-    if (::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      throw Error::from_errno("watch a descriptor", errno);
-    }
+    watch_also(poller.get(), fd);
   }
   return poller;
+}
+
+void watch_also(int poller, int descriptor) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  if (::epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event) != 0) {
+    throw Error::from_errno("watch a descriptor", errno);
+  }
 }
 
 void watch_writable(int poller, int socket, bool watches) noexcept {

@@ -19,6 +19,8 @@ bool has_bytes(int socket) noexcept;
 
 /// An epoll descriptor that is readable when any of these is, so that poll() needs only one. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
+/// Of a poller: it is also readable when this is, until that is closed. Throws Error. Any thread.
+void watch_also(int poller, int descriptor);
 
 /// Whether a poller is also readable while `socket`, one of its descriptors, is writable. Any thread.
 void watch_writable(int poller, int socket, bool watches) noexcept;

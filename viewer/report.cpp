@@ -238,6 +238,8 @@ Json stream_json(const StreamReport& report) {
       {"clock_uncertainty_ms", to_ms(report.clock_offset.uncertainty_ns)},
       {"transport", text_or_null(status.transport)},
       {"memory", text_or_null(status.memory)},
+      {"memory_access", text_or_null(status.memory_access.way)},
+      {"memory_access_reason", text_or_null(status.memory_access.passed_over)},
       {"format", status.format ? Json(describe(*status.format)) : Json(nullptr)},
       {"pacing_jitter_ms", report.pacing ? Json(to_ms(report.pacing->jitter_ns)) : Json(nullptr)},
       {"pacing_delay_ms", report.pacing ? Json(to_ms(report.pacing->delay_ns)) : Json(nullptr)},

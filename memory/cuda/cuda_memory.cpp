@@ -64,11 +64,15 @@ OpaqueMemory CudaBlock::for_opengl() const {
 RegisteredAs CudaBlock::registered_as() const {
   const CudaDeviceInfo& gpu = kind_.device()->info();
   RegisteredAs as{.address = address(), .device = "the GPU " + gpu.name};
+  as.export_for_data_direct = [this] { return export_for_data_direct(); };
+  // CUDA's order of writes and its flush know one way of writes, and where there are more, neither says anything
+  // (cuda.h, at cuFlushGPUDirectRDMAWrites).
+  as.needs_read_back = gpu.shares_page_tables || (!gpu.orders_rdma_writes && !gpu.flushes_rdma_writes);
   if (!gpu.exports_dma_buf) {
     as.no_dma_buf = "the GPU exports none";
   } else {
     try {
-      as.dma_buf = mapping_->export_dma_buf();
+      as.dma_buf = mapping_->export_dma_buf(DmaBufMapping::any);
     } catch (const Error& error) {
       as.no_dma_buf = error.what();
     }
@@ -83,23 +87,25 @@ RegisteredAs CudaBlock::registered_as() const {
   return as;
 }
 
+FileDescriptor CudaBlock::export_for_data_direct() const {
+  const CudaDeviceInfo& gpu = kind_.device()->info();
+  if (!gpu.exports_dma_buf) {
+    throw Error::failed("the GPU exports no DMA-BUF");
+  }
+  if (!gpu.knows_pcie_mapping) {
+    throw Error::failed("the GPU's driver is older than CUDA 12.8");
+  }
+  return mapping_->export_dma_buf(DmaBufMapping::by_pcie);
+}
+
 void CudaBlock::make_writes_visible() const {
   const CudaDevice& gpu = *kind_.device();
-  if (gpu.info().orders_rdma_writes) {
+  if (gpu.info().orders_rdma_writes || !gpu.info().flushes_rdma_writes) {
     return;
   }
   const CurrentContext current(gpu);
   cuda::require(gpu.functions().cuFlushGPUDirectRDMAWrites(cuda::flush_target_current_context, cuda::flush_to_owner),
                 "cuFlushGPUDirectRDMAWrites");
-}
-
-void CudaBlock::require_visible_writes() const {
-  const CudaDeviceInfo& gpu = kind_.device()->info();
-  if (!gpu.orders_rdma_writes && !gpu.flushes_rdma_writes) {
-    throw Error::failed("the GPU " + gpu.name +
-                        " would not see in time what an RDMA device writes into its memory, and cannot be told to; "
-                        "take --memory host");
-  }
 }
 
 std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,

@@ -31,11 +31,11 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
   [[nodiscard]] const MemoryKind& kind() const noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return is_shared_ ? exported_.get() : -1; }
   [[nodiscard]] OpaqueMemory for_opengl() const override;
-  /// As a DMA-BUF, where the driver exports one, and by its address, where nvidia-peermem would pin that.
+  /// As a DMA-BUF, where the driver exports one (also that for data-direct), and by its address, where nvidia-peermem
+  /// would pin that.
   [[nodiscard]] RegisteredAs registered_as() const override;
   /// Flushes, where the GPU would not see by itself what RDMA devices write.
   void make_writes_visible() const override;
-  void require_visible_writes() const override;
   /// Registers `into` with CUDA, and keeps it so, because the next copy goes there, too.
   [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
                                                     std::shared_ptr<Fence> after) const override;
@@ -52,6 +52,7 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
     std::shared_ptr<CudaHostRegistration> host;
   };
 
+  [[nodiscard]] FileDescriptor export_for_data_direct() const;
   void start_copy(std::byte* into, CopyRange range, const std::shared_ptr<Fence>& fence,
                   const std::shared_ptr<const Kept>& keeps) const;
   [[nodiscard]] std::shared_ptr<const Kept> kept_by_copy(std::shared_ptr<const HostBlock> host) const;

@@ -12,6 +12,10 @@ namespace framewire {
 
 namespace {
 
+/// The version of CUDA that brought CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE; perftest asks for it, too
+/// (src/cuda_memory.c). Before, the flags of cuMemGetHandleForAddressRange had to be 0.
+constexpr int pcie_mapping_version = 12080;
+
 std::string in_small_letters(std::string_view text) {
   std::string small(text);
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -55,12 +59,16 @@ CudaDeviceInfo info_of(const cuda::Functions& cuda, int ordinal) {
   info.shares_memory =
       has(cuda::Attribute::virtual_memory_management) && has(cuda::Attribute::posix_file_descriptor_handles);
   info.exports_dma_buf = has(cuda::Attribute::dma_buf) && cuda.cuMemGetHandleForAddressRange != nullptr;
+  int version = 0;
+  info.knows_pcie_mapping = info.exports_dma_buf && cuda.cuDriverGetVersion(&version) == cuda::Result::success &&
+                            version >= pcie_mapping_version;
   info.makes_gpu_direct_memory = has(cuda::Attribute::gpu_direct_rdma_with_virtual_memory);
   info.takes_gpu_direct_rdma = info.makes_gpu_direct_memory && has(cuda::Attribute::gpu_direct_rdma);
   info.orders_rdma_writes =
       value_of(cuda::Attribute::gpu_direct_rdma_writes_ordering) >= cuda::writes_ordered_for_owner;
   const auto flushes = static_cast<unsigned>(value_of(cuda::Attribute::gpu_direct_rdma_flush_options));
   info.flushes_rdma_writes = (flushes & static_cast<unsigned>(cuda::flush_option_host)) != 0;
+  info.shares_page_tables = has(cuda::Attribute::pageable_memory_access_uses_host_page_tables);
   return info;
 }
 

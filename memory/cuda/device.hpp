@@ -24,12 +24,17 @@ struct CudaDeviceInfo {
   /// Its memory can be mapped into other processes, by a descriptor. --memory cuda needs it.
   bool shares_memory = false;
   bool exports_dma_buf = false;
+  /// Of drivers: also in the mapping by PCIe that data-direct needs. Whether this machine has it only an export tells.
+  bool knows_pcie_mapping = false;
   /// cuMemCreate makes memory for RDMA devices (gpuDirectRDMACapable); and nvidia-peermem can pin it.
   bool makes_gpu_direct_memory = false;
   bool takes_gpu_direct_rdma = false;
   /// The GPU sees what an RDMA device wrote once that device says so; it does after a flush by the program.
   bool orders_rdma_writes = false;
   bool flushes_rdma_writes = false;
+  /// It shares page tables with the processor, as one does that is attached to it by NVLink C2C (Grace Hopper). Other
+  /// devices then reach it by more than one way, and CUDA's order of writes says nothing of one against another.
+  bool shares_page_tables = false;
 };
 
 /// All GPUs, in CUDA's order. Throws Error: there is no driver, or it fails.

@@ -25,6 +25,7 @@ enum class Result : int { success = 0, out_of_memory = 2, no_device = 100, not_r
 
 /// CUdevice_attribute.
 enum class Attribute : int {
+  pageable_memory_access_uses_host_page_tables = 100,
   virtual_memory_management = 102,
   posix_file_descriptor_handles = 103,
   gpu_direct_rdma_with_virtual_memory = 110,
@@ -34,17 +35,18 @@ enum class Attribute : int {
   dma_buf = 124,
 };
 
-inline constexpr int handle_type_posix_file_descriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-inline constexpr int granularity_minimum = 0;                // CU_MEM_ALLOC_GRANULARITY_MINIMUM
-inline constexpr unsigned stream_non_blocking = 1;           // CU_STREAM_NON_BLOCKING
-inline constexpr unsigned event_disable_timing = 2;          // CU_EVENT_DISABLE_TIMING
-inline constexpr unsigned host_register_portable = 1;        // CU_MEMHOSTREGISTER_PORTABLE
-inline constexpr unsigned host_register_read_only = 8;       // CU_MEMHOSTREGISTER_READ_ONLY
-inline constexpr int range_handle_type_dma_buf = 1;          // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-inline constexpr int flush_option_host = 1;                  // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST
-inline constexpr int flush_target_current_context = 0;       // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX
-inline constexpr int flush_to_owner = 100;                   // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER
-inline constexpr int writes_ordered_for_owner = 100;         // CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER
+inline constexpr int handle_type_posix_file_descriptor = 1;    // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+inline constexpr int granularity_minimum = 0;                  // CU_MEM_ALLOC_GRANULARITY_MINIMUM
+inline constexpr unsigned stream_non_blocking = 1;             // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned event_disable_timing = 2;            // CU_EVENT_DISABLE_TIMING
+inline constexpr unsigned host_register_portable = 1;          // CU_MEMHOSTREGISTER_PORTABLE
+inline constexpr unsigned host_register_read_only = 8;         // CU_MEMHOSTREGISTER_READ_ONLY
+inline constexpr int range_handle_type_dma_buf = 1;            // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+inline constexpr unsigned long long range_mapped_by_pcie = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
+inline constexpr int flush_option_host = 1;                    // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST
+inline constexpr int flush_target_current_context = 0;         // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX
+inline constexpr int flush_to_owner = 100;                     // CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER
+inline constexpr int writes_ordered_for_owner = 100;           // CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER
 
 /// CUmemLocation.
 struct Location {

@@ -104,11 +104,12 @@ FileDescriptor CudaMapping::export_descriptor() const {
   return FileDescriptor(descriptor);
 }
 
-FileDescriptor CudaMapping::export_dma_buf() const {
+FileDescriptor CudaMapping::export_dma_buf(DmaBufMapping as) const {
   const CurrentContext current(*device_);
   int descriptor = -1;
-  cuda::require(device_->functions().cuMemGetHandleForAddressRange(&descriptor, address_, size_bytes_,
-                                                                   cuda::range_handle_type_dma_buf, 0),
+  cuda::require(device_->functions().cuMemGetHandleForAddressRange(
+                    &descriptor, address_, size_bytes_, cuda::range_handle_type_dma_buf,
+                    as == DmaBufMapping::by_pcie ? cuda::range_mapped_by_pcie : 0),
                 "cuMemGetHandleForAddressRange");
   return FileDescriptor(descriptor);
 }

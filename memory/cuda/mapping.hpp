@@ -9,6 +9,12 @@
 
 namespace framewire {
 
+/// How other devices get to a DMA-BUF's memory.
+enum class DmaBufMapping {
+  any,      // as the driver chooses
+  by_pcie,  // through BAR1, also where the GPU is attached to the processor by C2C; only data-direct takes it
+};
+
 /// By cuMemCreate or cuMemImportFromShareableHandle. Sizes are multiples of granularity_bytes(). Constant after
 /// construction.
 class CudaMapping {
@@ -27,9 +33,9 @@ class CudaMapping {
   [[nodiscard]] cuda::Address address() const noexcept { return address_; }
   /// For another process, or for OpenGL. Throws Error.
   [[nodiscard]] FileDescriptor export_descriptor() const;
-  /// For RDMA devices: all of this memory, from its first byte on. Only where CudaDeviceInfo::exports_dma_buf. Throws
-  /// Error.
-  [[nodiscard]] FileDescriptor export_dma_buf() const;
+  /// For RDMA devices: all of this memory, from its first byte on. Only where CudaDeviceInfo::exports_dma_buf, and
+  /// `by_pcie` only where it knows_pcie_mapping. Throws Error.
+  [[nodiscard]] FileDescriptor export_dma_buf(DmaBufMapping as) const;
 
  private:
   void map(cuda::Access access);

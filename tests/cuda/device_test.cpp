@@ -62,6 +62,21 @@ TEST_F(CudaDevices, MayMakeMemoryForRdmaThatOnlyDmaBufReaches) {
   EXPECT_TRUE(devices[0].exports_dma_buf);
 }
 
+TEST_F(CudaDevices, MapDmaBufsByPcieFromCuda12_8On) {
+  test::cuda_stand_in::set_driver_version(12070);
+  EXPECT_FALSE(cuda_devices()[0].knows_pcie_mapping);
+  test::cuda_stand_in::set_driver_version(12080);
+  EXPECT_TRUE(cuda_devices()[0].knows_pcie_mapping);
+  test::cuda_stand_in::set_attribute(124, 0);
+  EXPECT_FALSE(cuda_devices()[0].knows_pcie_mapping) << "it exports none at all";
+}
+
+TEST_F(CudaDevices, SayWhetherTheyShareThePageTablesOfTheProcessor) {
+  EXPECT_FALSE(cuda_devices()[0].shares_page_tables);
+  test::cuda_stand_in::set_attribute(100, 1);
+  EXPECT_TRUE(cuda_devices()[0].shares_page_tables);
+}
+
 TEST_F(CudaDevices, SayWhetherTheySeeWhatRdmaWrites) {
   test::cuda_stand_in::set_attribute(118, 99);  // less than for the memory's owner
   test::cuda_stand_in::set_attribute(117, 2);   // by operations in a stream, not by the program

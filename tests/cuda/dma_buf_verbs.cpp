@@ -1,5 +1,6 @@
 #include "tests/cuda/dma_buf_verbs.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -8,7 +9,9 @@
 #include <mutex>
 #include <string_view>
 
+#include "tests/cuda/delayed_writes.hpp"
 #include "tests/cuda/machine.hpp"
+#include "tests/cuda/mlx5_library.hpp"
 #include "tests/cuda/stand_in.hpp"
 
 // The linker prescribes these names (--wrap).
@@ -16,6 +19,7 @@
 extern "C" {
 ibv_mr* __real_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access);
 int __real_ibv_dereg_mr(ibv_mr* mr);
+void* __real_dlopen(const char* name, int flags);
 }
 
 namespace framewire::test::dma_buf_verbs {
@@ -33,6 +37,11 @@ struct Book {
   int dma_buf_error = 0;
   int address_error = EFAULT;
   bool leads_astray = false;
+  Mlx5Library mlx5_library = Mlx5Library::usual;
+  bool is_mlx5 = false;
+  int path_error = ENODEV;
+  int data_direct_error = 0;
+  bool delays_writes = false;
   std::vector<Registered> registered;
   std::map<ibv_mr*, Living> living;
 };
@@ -72,6 +81,47 @@ int fault_of(std::uint64_t offset, std::size_t length, std::uint64_t iova, int d
   return is_within && is_valid ? 0 : EINVAL;
 }
 
+/// Pages of the file behind a DMA-BUF; with descriptor -1 others. MAP_FAILED with errno.
+void* map_pages(int descriptor, std::uint64_t offset, std::size_t length) {
+  const bool is_file = descriptor >= 0;
+  return ::mmap(nullptr, length, PROT_READ | PROT_WRITE, is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, descriptor,
+                is_file ? static_cast<off_t>(cuda_stand_in::bytes_before_memory + offset) : 0);
+}
+
+/// Registers these pages, which it then owns. Null with errno.
+ibv_mr* register_mapping(ibv_pd* domain, void* pages, std::uint64_t offset, const Registered& as) {
+  if (pages == MAP_FAILED) {
+    return nullptr;
+  }
+  ibv_mr* const mr = register_pages(domain, pages, as.size_bytes, as.iova, as.access);
+  if (mr == nullptr) {
+    const int error_number = errno;
+    ::munmap(pages, as.size_bytes);
+    return fail(error_number);
+  }
+  book().living[mr] = {.real_address = mr->addr, .mapping = pages, .length = as.size_bytes};
+  mr->addr = reinterpret_cast<void*>(offset);  // as libibverbs has it: nobody may use this as an address
+  book().registered.push_back(as);
+  return mr;
+}
+
+/// What is only read is read in its place.
+ibv_mr* register_delayed(ibv_pd* domain, int descriptor, std::uint64_t offset, const Registered& as) {
+  void* const memory = map_pages(descriptor, offset, as.size_bytes);
+  if (memory == MAP_FAILED || (as.access & unsigned{IBV_ACCESS_LOCAL_WRITE}) == 0) {
+    return register_mapping(domain, memory, offset, as);
+  }
+  void* const pages = map_pages(-1, 0, as.size_bytes);
+  ibv_mr* const mr = register_mapping(domain, pages, offset, as);
+  if (mr == nullptr) {
+    const int error_number = errno;
+    ::munmap(memory, as.size_bytes);
+    return fail(error_number);
+  }
+  delayed_writes::begin(mr, static_cast<std::byte*>(pages), static_cast<std::byte*>(memory), as.size_bytes);
+  return mr;
+}
+
 }  // namespace
 
 ibv_mr* register_dma_buf(ibv_pd* domain, std::uint64_t offset, std::size_t length, std::uint64_t iova, int descriptor,
@@ -83,23 +133,34 @@ ibv_mr* register_dma_buf(ibv_pd* domain, std::uint64_t offset, std::size_t lengt
   if (const int error_number = fault_of(offset, length, iova, descriptor, access); error_number != 0) {
     return fail(error_number);
   }
-  const bool is_astray = book().leads_astray;
-  void* const mapping = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                               is_astray ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, is_astray ? -1 : descriptor,
-                               is_astray ? 0 : static_cast<off_t>(cuda_stand_in::bytes_before_memory + offset));
-  if (mapping == MAP_FAILED) {
-    return nullptr;
+  const Registered as{
+      .is_by_dma_buf = true, .iova = iova, .size_bytes = length, .access = static_cast<unsigned>(access)};
+  if (book().delays_writes) {
+    return register_delayed(domain, descriptor, offset, as);
   }
-  ibv_mr* const mr = register_pages(domain, mapping, length, iova, static_cast<unsigned>(access));
-  if (mr == nullptr) {
-    const int error_number = errno;
-    ::munmap(mapping, length);
+  // One that is mapped by PCIe is taken, and does not work (UCX, src/uct/cuda/cuda_copy/cuda_copy_md.c).
+  const bool is_astray = book().leads_astray || cuda_stand_in::is_by_pcie(descriptor);
+  return register_mapping(domain, map_pages(is_astray ? -1 : descriptor, offset, length), offset, as);
+}
+
+ibv_mr* register_data_direct(ibv_pd* domain, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                             int descriptor, int access, int mlx5_access) {
+  const std::scoped_lock lock(book().mutex);
+  if (book().data_direct_error != 0) {
+    return fail(book().data_direct_error);
+  }
+  if (const int error_number = fault_of(offset, length, iova, descriptor, access); error_number != 0) {
     return fail(error_number);
   }
-  book().living[mr] = {.real_address = mr->addr, .mapping = mapping, .length = length};
-  mr->addr = reinterpret_cast<void*>(offset);  // as libibverbs has it: nobody may use this as an address
-  book().registered.push_back({true, iova, length, static_cast<unsigned>(access)});
-  return mr;
+  if (mlx5_access != 1 || !cuda_stand_in::is_by_pcie(descriptor)) {
+    return fail(EINVAL);
+  }
+  return register_delayed(domain, descriptor, offset,
+                          {.is_by_dma_buf = true,
+                           .is_by_data_direct = true,
+                           .iova = iova,
+                           .size_bytes = length,
+                           .access = static_cast<unsigned>(access)});
 }
 
 ibv_mr* register_address(ibv_pd* domain, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
@@ -114,7 +175,7 @@ ibv_mr* register_address(ibv_pd* domain, void* address, std::size_t length, std:
   ibv_mr* const mr = register_pages(domain, on_device, length, iova, access);
   if (mr != nullptr) {
     book().living[mr] = {.real_address = mr->addr};
-    book().registered.push_back({false, iova, length, access});
+    book().registered.push_back({.iova = iova, .size_bytes = length, .access = access});
   }
   return mr;
 }
@@ -127,6 +188,7 @@ int deregister(ibv_mr* mr) {
     mr->addr = living.real_address;
     book().living.erase(found);
   }
+  std::byte* const memory = delayed_writes::end(mr);
   int result = 0;
   if (mr->pd == &domain_without_device()) {
     delete mr;
@@ -136,15 +198,75 @@ int deregister(ibv_mr* mr) {
   if (living.mapping != nullptr) {
     ::munmap(living.mapping, living.length);
   }
+  if (memory != nullptr) {
+    ::munmap(memory, living.length);
+  }
   return result;
 }
 
-void reset() {
+namespace {
+
+bool is_supported(ibv_device* /*device*/) {
   const std::scoped_lock lock(book().mutex);
+  return book().is_mlx5;
+}
+
+int data_direct_path(ibv_context* /*context*/, char* path, std::size_t path_bytes) {
+  constexpr std::string_view usual = "/devices/pci0000:00/0000:00:01.0/0000:01:00.1";
+  const std::scoped_lock lock(book().mutex);
+  if (book().path_error != 0 || path_bytes <= usual.size()) {
+    return book().path_error != 0 ? book().path_error : ENOSPC;
+  }
+  path[usual.copy(path, usual.size())] = '\0';
+  return 0;
+}
+
+}  // namespace
+
+void reset() {
+  delayed_writes::reset();
+  const std::scoped_lock lock(book().mutex);
+  mlx5_library::answers() = {
+      .is_supported = is_supported, .data_direct_path = data_direct_path, .register_dma_buf = register_data_direct};
+  book().mlx5_library = Mlx5Library::usual;
+  book().is_mlx5 = false;
+  book().path_error = ENODEV;
+  book().data_direct_error = 0;
+  book().delays_writes = false;
   book().dma_buf_error = 0;
   book().address_error = EFAULT;
   book().leads_astray = false;
   book().registered.clear();
+}
+
+void set_mlx5_library(Mlx5Library library) {
+  const std::scoped_lock lock(book().mutex);
+  book().mlx5_library = library;
+}
+
+void set_is_mlx5(bool is_mlx5) {
+  const std::scoped_lock lock(book().mutex);
+  book().is_mlx5 = is_mlx5;
+}
+
+void set_data_direct(int error_number) {
+  const std::scoped_lock lock(book().mutex);
+  book().path_error = error_number;
+}
+
+void refuse_data_direct(int error_number) {
+  const std::scoped_lock lock(book().mutex);
+  book().data_direct_error = error_number;
+}
+
+void offer_data_direct() {
+  set_is_mlx5(true);
+  set_data_direct(0);
+}
+
+void delay_writes(bool delays) {
+  const std::scoped_lock lock(book().mutex);
+  book().delays_writes = delays;
 }
 
 void refuse_dma_buf(int error_number) {
@@ -177,6 +299,20 @@ std::size_t living() {
   return book().living.size();
 }
 
+/// The usual one is in the program already, by its name.
+void* open_mlx5(const char* name, int flags) {
+  const std::scoped_lock lock(book().mutex);
+  switch (book().mlx5_library) {
+    case Mlx5Library::missing:
+      return nullptr;
+    case Mlx5Library::old:
+      return __real_dlopen(FRAMEWIRE_OLD_MLX5_LIBRARY, flags);
+    case Mlx5Library::usual:
+      break;
+  }
+  return __real_dlopen(name, flags);
+}
+
 ibv_pd& domain_without_device() {
   static ibv_device device = [] {
     ibv_device named{};
@@ -204,6 +340,11 @@ ibv_mr* __wrap_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, ui
 }
 int __wrap_ibv_dereg_mr(ibv_mr* mr) {
   return framewire::test::dma_buf_verbs::deregister(mr);
+}
+void* __wrap_dlopen(const char* name, int flags) {
+  return name != nullptr && std::string_view(name) == "libmlx5.so.1"
+             ? framewire::test::dma_buf_verbs::open_mlx5(name, flags)
+             : __real_dlopen(name, flags);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)

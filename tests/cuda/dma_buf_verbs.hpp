@@ -13,13 +13,26 @@ namespace framewire::test::dma_buf_verbs {
 /// A registration of a GPU's memory.
 struct Registered {
   bool is_by_dma_buf = false;
-  std::uint64_t iova = 0;  // the address for work requests
+  bool is_by_data_direct = false;  // of those by DMA-BUF
+  std::uint64_t iova = 0;          // the address for work requests
   std::uint64_t size_bytes = 0;
   unsigned access = 0;  // ibv_access_flags
 };
 
-/// As a process starts: the device takes DMA-BUFs, and the kernel cannot pin a GPU's addresses.
+/// As a process starts: the device takes DMA-BUFs, it is none of libmlx5, and the kernel cannot pin a GPU's addresses.
 void reset();
+
+/// Which libmlx5.so.1 a program finds that is linked with this.
+enum class Mlx5Library { usual, old, missing };
+void set_mlx5_library(Mlx5Library library);
+/// The device is one of libmlx5, as every device is of an old one.
+void set_is_mlx5(bool is_mlx5);
+/// Whether it has data-direct: asking for the path of its second function gives this errno; 0: it has.
+void set_data_direct(int error_number);
+/// Registering for data-direct fails with this errno; 0: it works.
+void refuse_data_direct(int error_number);
+/// All of it: a device with data-direct.
+void offer_data_direct();
 /// Registering a DMA-BUF fails with this errno, as where a driver does not know it; 0: it works.
 void refuse_dma_buf(int error_number);
 /// The kernel can pin a GPU's addresses, as with nvidia-peermem.
@@ -28,6 +41,9 @@ void pin_addresses(bool can_pin);
 void refuse_addresses(int error_number);
 /// What the device writes to DMA-BUFs that are registered from now on goes elsewhere.
 void lead_astray(bool leads_astray);
+
+/// Also what is written otherwise than by data-direct is seen only after a READ (delayed_writes.hpp).
+void delay_writes(bool delays);
 
 /// What was registered since reset().
 std::vector<Registered> registered();

@@ -23,6 +23,8 @@ static_assert(static_cast<int>(Attribute::virtual_memory_management) ==
               CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
 static_assert(static_cast<int>(Attribute::posix_file_descriptor_handles) ==
               CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+static_assert(static_cast<int>(Attribute::pageable_memory_access_uses_host_page_tables) ==
+              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
 static_assert(static_cast<int>(Attribute::gpu_direct_rdma_with_virtual_memory) ==
               CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 static_assert(static_cast<int>(Attribute::gpu_direct_rdma) == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
@@ -39,6 +41,9 @@ static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
 static_assert(host_register_read_only == CU_MEMHOSTREGISTER_READ_ONLY);
 static_assert(range_handle_type_dma_buf == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+#if CUDA_VERSION >= 12080
+static_assert(range_mapped_by_pcie == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE);
+#endif
 static_assert(flush_option_host == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST);
 static_assert(flush_target_current_context == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
 static_assert(flush_to_owner == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);

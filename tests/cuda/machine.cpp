@@ -4,6 +4,8 @@
 // the driver checks them.
 #include "tests/cuda/machine.hpp"
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +37,7 @@ void Machine::reset_settings() {
   driver_version = 12000;
   uuid = usual_uuid();
   has_slices = false;
+  has_pcie_mapping = true;
   free_bytes = default_free_bytes;
   attributes = {{14, 512}, {102, 1}, {103, 1}, {110, 1}, {116, 1}, {117, 1}, {118, 100}, {124, 1}};
   failures.clear();
@@ -158,6 +161,16 @@ void set_slices(bool has_slices) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
   machine.has_slices = has_slices;
+}
+
+void set_pcie_mapping(bool has_pcie_mapping) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.has_pcie_mapping = has_pcie_mapping;
+}
+
+bool is_by_pcie(int descriptor) {
+  return (::fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
 }
 
 void set_free_bytes(std::size_t bytes) {

@@ -83,6 +83,7 @@ class Machine {
   int driver_version = 12000;
   cuda::Uuid uuid{};        // of the first device; the others count on
   bool has_slices = false;  // the devices are slices of one GPU
+  bool has_pcie_mapping = true;
   std::size_t free_bytes = default_free_bytes;
   std::map<int, int> attributes;
   std::vector<Failure> failures;

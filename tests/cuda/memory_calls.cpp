@@ -187,10 +187,17 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
 
 /// A descriptor of the file behind the memory, in place of a DMA-BUF, which would have no header before it. Of whole
 /// mappings only, because it could not begin within one.
+/// Another open file of the same memory, that is_by_pcie() tells apart.
+int open_by_pcie(int memfd) {
+  return ::open(("/proc/self/fd/" + std::to_string(memfd)).c_str(), O_RDWR | O_CLOEXEC | O_APPEND);
+}
+
 Result range_handle(void* handle, Address address, std::size_t bytes, int type, unsigned long long flags) {
   return guarded("cuMemGetHandleForAddressRange", true, [&](Machine& machine) {
     constexpr std::size_t page_bytes = 4096;
-    if (type != 1 || flags != 0 || address % page_bytes != 0 || bytes % page_bytes != 0) {
+    const bool is_by_pcie = flags == 1;
+    const bool knows_flags = flags == 0 || (is_by_pcie && machine.driver_version >= 12080);
+    if (type != 1 || !knows_flags || address % page_bytes != 0 || bytes % page_bytes != 0) {
       return invalid_value;
     }
     const auto found = machine.mappings.find(address);
@@ -201,7 +208,11 @@ Result range_handle(void* handle, Address address, std::size_t bytes, int type, 
     if (machine.attributes[124] == 0 || allocation == machine.allocations.end() || !allocation->second.is_for_rdma) {
       return not_supported;
     }
-    const int descriptor = ::fcntl(allocation->second.memfd, F_DUPFD_CLOEXEC, 0);
+    if (is_by_pcie && !machine.has_pcie_mapping) {
+      return not_supported;
+    }
+    const int memfd = allocation->second.memfd;
+    const int descriptor = is_by_pcie ? open_by_pcie(memfd) : ::fcntl(memfd, F_DUPFD_CLOEXEC, 0);
     std::memcpy(handle, &descriptor, sizeof descriptor);
     return descriptor >= 0 ? ok : Result{304};
   });

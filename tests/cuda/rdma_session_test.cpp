@@ -15,6 +15,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/cuda/delayed_writes.hpp"
 #include "tests/cuda/dma_buf_verbs.hpp"
 #include "tests/cuda/stand_in.hpp"
 #include "transport/rdma/addresses.hpp"
@@ -143,10 +144,37 @@ TEST_P(GpuSession, GoesFromGpuToGpu) {
   EXPECT_EQ(take_all(viewer), frames);
   EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
   EXPECT_TRUE(has(viewer.status().start_line, "memory=cuda ")) << viewer.status().start_line;
-  EXPECT_TRUE(has(viewer.status().start_line, "ring=registration")) << viewer.status().start_line;
+  EXPECT_TRUE(has(viewer.status().start_line,
+                  " ring=registration access=dma-buf (no data-direct: the RDMA device is not of mlx5)"))
+      << viewer.status().start_line;
+  EXPECT_EQ(viewer.status().memory_access.way, "dma-buf");
   viewer.close("{}");
   stop();
-  EXPECT_TRUE(has(log_.text(), " reaches the memory of the GPU Stand-in 0 by DMA-BUF")) << log_.text();
+  EXPECT_TRUE(has(log_.text(),
+                  " reaches the memory of the GPU Stand-in 0 by DMA-BUF (no data-direct: the RDMA device is not of "
+                  "mlx5)"))
+      << log_.text();
+  EXPECT_TRUE(has(log_.text(), "memory=cuda auth=")) << log_.text();
+}
+
+TEST_P(GpuSession, GoesByDataDirectWhereBothEndsHaveIt) {
+  stand_in::set_driver_version(12080);
+  memory_.emplace(choose_cuda_device(cuda_devices(), ""));
+  verbs::offer_data_direct();
+  start(*memory_, false);
+  Subscriber viewer(dialling(&*memory_, false), log_);
+  EXPECT_EQ(take_all(viewer), frames) << "each is read back, also the last ones";
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  EXPECT_TRUE(has(viewer.status().start_line, " ring=registration access=data-direct")) << viewer.status().start_line;
+  EXPECT_EQ(viewer.status().memory_access.way, "data-direct");
+  EXPECT_EQ(viewer.status().memory_access.passed_over, "");
+  viewer.close("{}");
+  stop();
+  EXPECT_TRUE(has(log_.text(), " reaches the memory of the GPU Stand-in 0 by data-direct")) << log_.text();
+  EXPECT_GT(delayed_writes::reads(), frames / 4) << "one READ may show several frames";
+  for (const verbs::Registered& one : verbs::registered()) {
+    EXPECT_TRUE(one.is_by_data_direct);
+  }
 }
 
 TEST_P(GpuSession, IsReadByAViewerThatPulls) {

@@ -2,19 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <memory>
-#include <optional>
 #include <string>
 
-#include "base/error.hpp"
 #include "memory/cuda/cuda_memory.hpp"
-#include "tests/base/temporary_folder.hpp"
 #include "tests/cuda/dma_buf_verbs.hpp"
+#include "tests/cuda/gpu_block.hpp"
 #include "tests/cuda/stand_in.hpp"
-#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 namespace {
@@ -22,62 +15,15 @@ namespace {
 namespace stand_in = test::cuda_stand_in;
 namespace verbs = test::dma_buf_verbs;
 
-constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20;
-constexpr auto ring_access = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+using test::ring_access;
+using test::unit_bytes;
 
-class GpuRegistration : public testing::Test {
- protected:
-  void SetUp() override {
-    stand_in::reset();
-    verbs::reset();
-  }
-  void TearDown() override {
-    region_.reset();
-    EXPECT_EQ(verbs::living(), 0U);
-    block_.reset();
-    memory_.reset();
-    stand_in::reset();
-  }
-
-  void load_peer_memory() const {
-    const std::filesystem::path module = folder_.file("sys/module/nvidia_peermem");
-    std::filesystem::create_directories(module);
-    std::ofstream(module / "version") << "550.54.14\n";
-  }
-
-  /// Registers a block of a GPU as the stand-ins say now. Returns the error; empty: it is in region_.
-  std::string register_block(unsigned access = ring_access) {
-    region_.reset();
-    block_.reset();
-    memory_.emplace(choose_cuda_device(cuda_devices(), ""), SystemFiles(folder_.path()));
-    block_ = memory_->allocate_private("a ring", unit_bytes, {});
-    if (fault_of_next_export_ != 0) {
-      stand_in::fail("cuMemGetHandleForAddressRange", fault_of_next_export_);
-    }
-    const auto open_before = open_descriptors();
-    const std::shared_ptr<ibv_pd> domain(&verbs::domain_without_device(), [](ibv_pd*) {});
-    try {
-      region_ = register_memory(domain, block_, access);
-      EXPECT_EQ(open_descriptors(), open_before) << "the registration holds the memory, and no descriptor";
-      return {};
-    } catch (const Error& error) {
-      return error.what();
-    }
-  }
-
-  static std::ptrdiff_t open_descriptors() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-  }
-
-  test::TemporaryFolder folder_;
-  int fault_of_next_export_ = 0;
-  std::optional<CudaMemory> memory_;
-  std::shared_ptr<Block> block_;
-  std::shared_ptr<const MemoryRegion> region_;
-};
+class GpuRegistration : public test::GpuBlockTest {};
 
 const std::string cannot_reach =
-    "cannot reach the memory of the GPU Stand-in 0 with the RDMA device rxe0: no DMA-BUF (";
+    "cannot reach the memory of the GPU Stand-in 0 with the RDMA device rxe0: no data-direct (the RDMA device is not "
+    "of "
+    "mlx5), no DMA-BUF (";
 
 TEST_F(GpuRegistration, IsByDmaBuf) {
   load_peer_memory();
@@ -89,10 +35,13 @@ TEST_F(GpuRegistration, IsByDmaBuf) {
   ASSERT_EQ(verbs::registered().size(), 1U);
   const verbs::Registered registered = verbs::registered().front();
   EXPECT_TRUE(registered.is_by_dma_buf);
+  EXPECT_FALSE(registered.is_by_data_direct);
   EXPECT_EQ(registered.iova, address);
   EXPECT_EQ(registered.size_bytes, block_->size_bytes());
   EXPECT_EQ(registered.access, ring_access);
   EXPECT_EQ(verbs::living(), 1U);
+  EXPECT_FALSE(region_->needs_read_back);
+  EXPECT_EQ(region_->access.note(), " access=dma-buf (no data-direct: the RDMA device is not of mlx5)");
 }
 
 TEST_F(GpuRegistration, KeepsTheOrderOfWrites) {
@@ -113,6 +62,10 @@ TEST_F(GpuRegistration, IsByTheAddressWhereTheKernelCanPinIt) {
   EXPECT_EQ(region_->reached, "the memory of the GPU Stand-in 0 by its address");
   EXPECT_FALSE(verbs::registered().front().is_by_dma_buf);
   EXPECT_EQ(region_->address, dynamic_cast<const CudaBlock&>(*block_).address());
+  EXPECT_EQ(
+      region_->access.note(),
+      " access=peer-memory (no data-direct: the RDMA device is not of mlx5; no DMA-BUF: its driver: Operation not "
+      "supported)");
 }
 
 TEST_F(GpuRegistration, IsNotByAnAddressThatNobodyPins) {
@@ -188,6 +141,29 @@ TEST_F(GpuRegistration, NeedsTheApiOfPeerMemoryOnlyForThat) {
   EXPECT_EQ(register_block(), cannot_reach +
                                   "its driver: Operation not supported), and nvidia-peermem cannot pin this GPU's "
                                   "memory; take --memory host");
+}
+
+/// Such memory is attached to the processor by C2C: CUDA's order and flush say nothing of it.
+TEST_F(GpuRegistration, IsReadBackWhereTheGpuSharesPageTables) {
+  stand_in::set_attribute(100, 1);
+  ASSERT_EQ(register_block(), "");
+  EXPECT_TRUE(region_->needs_read_back);
+  EXPECT_EQ(verbs::registered().front().access, ring_access | static_cast<unsigned>(IBV_ACCESS_REMOTE_READ));
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  verbs::pin_addresses(true);
+  load_peer_memory();
+  ASSERT_EQ(register_block(), "");
+  EXPECT_TRUE(region_->needs_read_back) << "also by its address";
+  EXPECT_EQ(verbs::registered().back().access, ring_access | static_cast<unsigned>(IBV_ACCESS_REMOTE_READ));
+}
+
+TEST_F(GpuRegistration, IsReadBackWhereTheGpuNeitherOrdersNorFlushes) {
+  stand_in::set_attribute(118, 0);
+  ASSERT_EQ(register_block(), "");
+  EXPECT_FALSE(region_->needs_read_back) << "CUDA flushes";
+  stand_in::set_attribute(117, 0);
+  ASSERT_EQ(register_block(), "");
+  EXPECT_TRUE(region_->needs_read_back);
 }
 
 /// The stand-in is as strict as the driver.

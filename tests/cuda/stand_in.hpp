@@ -23,6 +23,10 @@ void set_driver_version(int version);
 void set_uuid(const std::array<std::uint8_t, 16>& uuid);
 /// The devices are slices of one GPU (MIG). The driver's first cuDeviceGetUuid does not tell them apart.
 void set_slices(bool has_slices);
+/// Whether this machine maps DMA-BUFs by PCIe where that is asked for, which drivers know from CUDA 12.8 (12080) on.
+void set_pcie_mapping(bool has_pcie_mapping);
+/// Whether a DMA-BUF of this driver is mapped so.
+bool is_by_pcie(int descriptor);
 /// What is free for new memory; 1 GiB at first.
 void set_free_bytes(std::size_t bytes);
 

@@ -1,6 +1,9 @@
 // Findings about RDMA on fake machines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "doctor/check.hpp"
 #include "tests/doctor/machines.hpp"
 
@@ -20,6 +23,18 @@ MachineFacts machine_with_a_port_down() {
   second.state = RdmaPortState::down;
   the_device(machine).ports.push_back(second);
   return machine;
+}
+
+TEST(CheckRdma, SaysWhetherACardHasDataDirect) {
+  MachineFacts machine = rdma_machine();
+  const auto says = [&](const std::string& line) {
+    return std::ranges::any_of(check_machine(machine, {}), [&](const Finding& finding) {
+      return finding.area == "RDMA" && std::ranges::find(finding.details, line) != finding.details.end();
+    });
+  };
+  EXPECT_TRUE(says("no data-direct: the RDMA device has none"));
+  the_device(machine).data_direct = {.path = "/sys/devices/pci0000:3a/0000:3b:00.1", .why_not = {}};
+  EXPECT_TRUE(says("data-direct at /sys/devices/pci0000:3a/0000:3b:00.1"));
 }
 
 TEST(CheckRdma, AllIsWellWithAGoodCard) {

@@ -197,6 +197,23 @@ TEST(CheckMachine, GpuDirectSaysByWhichWayEachDeviceReachesTheMemory) {
   EXPECT_EQ(access(), GpuAccess::unknown);
 }
 
+TEST(CheckMachine, GpuDirectIsByDataDirectWhereBothCardsHaveIt) {
+  MachineFacts machine = test::rdma_machine();
+  machine.gpu.kernel_driver = "580.65.06";
+  machine.gpu.devices = {an_h200()};
+  RdmaAdapter& card = machine.rdma.adapters.front();
+  CudaDeviceInfo& gpu = machine.gpu.devices.front().info;
+  const auto access = [&] { return access_to(gpu, card, machine.gpu.has_peermem); };
+  gpu.knows_pcie_mapping = true;
+  EXPECT_EQ(access(), GpuAccess::dma_buf);
+  card.device->data_direct = {.path = "/sys/devices/pci0000:3a/0000:3b:00.1", .why_not = {}};
+  EXPECT_EQ(access(), GpuAccess::data_direct) << "the link tries it first";
+  EXPECT_EQ(find(checked(machine), "GPUDirect").value, "possible, by data-direct");
+  EXPECT_TRUE(has(find(checked(machine), "GPUDirect").details.at(0), ": its memory by data-direct"));
+  gpu.knows_pcie_mapping = false;
+  EXPECT_EQ(access(), GpuAccess::dma_buf);
+}
+
 TEST(CheckMachine, GpuDirectIsWhatBothCardsAllow) {
   MachineFacts machine = test::rdma_machine();
   EXPECT_EQ(find(checked(machine), "GPUDirect").value, "missing");

@@ -43,6 +43,7 @@ RdmaDevice mlx5_device() {
   device.has_memory_windows = true;
   device.has_on_demand_paging = true;
   device.takes_dma_buf = true;
+  device.data_direct.why_not = "the RDMA device has none";
   device.inline_bytes = 828;
   RdmaPort port;
   port.state = RdmaPortState::active;

@@ -156,6 +156,31 @@ TEST(JsonReport, SaysHowRdmaDevicesReachAGpu) {
   const auto& device = json.at("gpu").at("devices").at(0);
   EXPECT_EQ(device.at("rdma_devices").at("mlx5_0"), "unknown") << "what lies between them";
   EXPECT_EQ(device.at("rdma_access").at("mlx5_0"), "dma_buf");
+  EXPECT_EQ(device.at("has_pcie_mapping"), false);
+  EXPECT_EQ(device.at("shares_page_tables"), false);
+}
+
+TEST(JsonReport, SaysWhichDevicesHaveDataDirect) {
+  MachineFacts machine = test::rdma_machine();
+  CudaDeviceInfo info{.name = "NVIDIA H200", .uuid = "GPU-1", .pci_address = "0000:65:00.0"};
+  info.exports_dma_buf = true;
+  info.knows_pcie_mapping = true;
+  info.shares_page_tables = true;
+  machine.gpu.devices = {{.info = info}};
+  const auto data_direct = [&] {
+    const auto json = nlohmann::json::parse(json_report(machine, check_machine(machine, {}), {}));
+    const auto& gpu = json.at("gpu").at("devices").at(0);
+    EXPECT_EQ(gpu.at("has_pcie_mapping"), true);
+    EXPECT_EQ(gpu.at("shares_page_tables"), true);
+    return std::pair(json.at("rdma_devices").at(0).at("data_direct"), gpu.at("rdma_access").at("mlx5_0"));
+  };
+  EXPECT_EQ(data_direct().first.at("path"), nullptr);
+  EXPECT_EQ(data_direct().first.at("why_not"), "the RDMA device has none");
+  EXPECT_EQ(data_direct().second, "dma_buf");
+  machine.rdma.adapters.front().device->data_direct = {.path = "/sys/devices/pci0000:3a/0000:3b:00.1", .why_not = {}};
+  EXPECT_EQ(data_direct().first.at("path"), "/sys/devices/pci0000:3a/0000:3b:00.1");
+  EXPECT_EQ(data_direct().first.at("why_not"), nullptr);
+  EXPECT_EQ(data_direct().second, "data_direct");
 }
 
 TEST(JsonReport, TextThatIsNoUtf8IsReplaced) {

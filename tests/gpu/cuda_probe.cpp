@@ -57,6 +57,7 @@ constexpr std::array attributes = {
     Attribute{"GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS (1: host, 2: stream)", 117},
     Attribute{"GPU_DIRECT_RDMA_WRITES_ORDERING (0: none, 100: owner, 200: all)", 118},
     Attribute{"DMA_BUF_SUPPORTED", 124},
+    Attribute{"PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES", 100},
     Attribute{"VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED", 102},
     Attribute{"HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED", 103},
     Attribute{"HOST_REGISTER_SUPPORTED", 99},
@@ -126,10 +127,10 @@ void ask_about_protection(const CudaDriver& cuda, const CudaImporter& importer) 
   });
 }
 
-std::string export_dma_buf(const CudaDriver& cuda, CudaAddress address, std::size_t size_bytes) {
+std::string export_dma_buf(const CudaDriver& cuda, CudaAddress address, std::size_t size_bytes,
+                           std::uint64_t flags = 0) {
   int number = -1;
-  cuda.call("cuMemGetHandleForAddressRange", static_cast<void*>(&number), address, size_bytes, dma_buf,
-            std::uint64_t{0});
+  cuda.call("cuMemGetHandleForAddressRange", static_cast<void*>(&number), address, size_bytes, dma_buf, flags);
   const FileDescriptor descriptor(number);
   const off_t size = ::lseek(descriptor.get(), 0, SEEK_END);
   return size < 0 ? "exported" : "exported, " + std::to_string(size) + " bytes";
@@ -142,6 +143,12 @@ void ask_about_dma_buf(const CudaDriver& cuda) {
       return export_dma_buf(cuda, memory.address(), memory.size_bytes());
     });
   }
+  ask("dma-buf of cuMemCreate for RDMA, mapped by PCIe", [&] {  // as data-direct needs it
+    constexpr std::uint64_t mapped_by_pcie = 1;
+    const auto use = CudaMemory::Use::gpu_and_rdma;
+    const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+    return export_dma_buf(cuda, memory.address(), memory.size_bytes(), mapped_by_pcie);
+  });
   constexpr std::size_t page = 4096;
   ask_about("dma-buf of cuMemAlloc", [&] {
     const CudaAllocation memory(cuda, std::size_t{4} << 20U);

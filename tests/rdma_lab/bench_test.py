@@ -188,8 +188,8 @@ class Bench(lab.RdmaTest):
         environment = self.environment(LD_LIBRARY_PATH=str(stand_in))
         self.bench("--transport", "rdma", "--memory", "cuda", "--count", "3", status=harness.FAILED,
                    environment=environment)
-        self.client.wait_line(r"cannot reach the memory of the GPU Stand-in 0 with the RDMA device \w+: no DMA-BUF "
-                              r"\(its driver: [^()]+\), and "
+        self.client.wait_line(r"cannot reach the memory of the GPU Stand-in 0 with the RDMA device \w+: no data-direct "
+                              r"\([^()]+\), no DMA-BUF \(its driver: [^()]+\), and "
                               r"(nvidia-peermem is not loaded|its address cannot be pinned: .*); take --memory host")
 
     def test_too_little_memory_to_lock_is_named(self):

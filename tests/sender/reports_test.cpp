@@ -110,6 +110,17 @@ TEST(SenderReports, StatisticsOfOneStreamHaveNoList) {
   EXPECT_EQ(json["sessions"].size(), 1U);
 }
 
+TEST(SenderStatistics, SayHowADeviceReachesFramesInAGpu) {
+  std::vector reports = {session("film", 2), session("film", 3)};
+  reports.back().memory = "cuda";
+  reports.back().memory_access = {.way = "peer-memory", .passed_over = "no data-direct: …; no DMA-BUF: …"};
+  const Json json = Json::parse(sender_statistics_json({}, reports));
+  EXPECT_EQ(json["sessions"][0]["memory_access"], nullptr);
+  EXPECT_EQ(json["sessions"][0]["memory_access_reason"], nullptr);
+  EXPECT_EQ(json["sessions"][1]["memory_access"], "peer-memory");
+  EXPECT_EQ(json["sessions"][1]["memory_access_reason"], "no data-direct: …; no DMA-BUF: …");
+}
+
 TEST(SenderReports, StatisticsOfSeveralStreamsHaveEach) {
   Stream left(named("left"));
   Stream right(named("right"));

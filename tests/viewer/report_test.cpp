@@ -99,6 +99,16 @@ TEST_F(ReportTest, JsonHasEveryKeyOfTheDesign) {
   }
   EXPECT_EQ(stats.at("transport"), "local");
   EXPECT_EQ(stats.at("memory"), "host");
+  EXPECT_EQ(stats.at("memory_access"), nullptr);
+  EXPECT_EQ(stats.at("memory_access_reason"), nullptr);
+}
+
+TEST_F(ReportTest, JsonSaysHowFramesCameToAGpu) {
+  status_.memory = "cuda";
+  status_.memory_access = {.way = "dma-buf", .passed_over = "no data-direct: the RDMA device has none"};
+  const json stats = json::parse(stats_json(report()));
+  EXPECT_EQ(stats.at("memory_access"), "dma-buf");
+  EXPECT_EQ(stats.at("memory_access_reason"), "no data-direct: the RDMA device has none");
 }
 
 TEST_F(ReportTest, JsonSaysNullWhereNothingIsKnown) {

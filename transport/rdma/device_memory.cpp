@@ -4,48 +4,136 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "transport/rdma/data_direct.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
 namespace {
 
-/// For a GPU, ENOMEM is not about its memory, nor about locked memory: other devices reach it through a window of the
-/// PCI bus, BAR1, which has 256 MB on many GPUs.
-std::string advice(bool has_no_window, std::uint64_t size_bytes) {
-  return has_no_window ? "its BAR1 window may be too small for " + std::to_string(size_bytes / 1'000'000) +
-                             " MB; take fewer slots (send --viewers 1) or --memory host"
-                       : "take --memory host";
-}
+/// One registration, which goes from way to way.
+class Ladder {
+ public:
+  Ladder(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes, unsigned access) noexcept
+      : protection_domain_(protection_domain),
+        as_(as),
+        size_bytes_(size_bytes),
+        access_(access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE}) {}
+
+  DeviceRegistration climb() {
+    if (auto mr = by_data_direct()) {
+      return result(std::move(mr), "data-direct", "data-direct", "", true);
+    }
+    const std::string passed = "no data-direct: " + no_data_direct_;
+    if (auto mr = by_dma_buf()) {
+      return result(std::move(mr), "DMA-BUF", "dma-buf", passed, as_.needs_read_back);
+    }
+    if (auto mr = by_address()) {
+      return result(std::move(mr), "its address", "peer-memory", passed + "; no DMA-BUF: " + no_dma_buf_,
+                    as_.needs_read_back);
+    }
+    throw Error::failed("cannot reach the memory of " + as_.device + " with the RDMA device " +
+                        ibv_get_device_name(protection_domain_.context->device) + ": no data-direct (" +
+                        no_data_direct_ + "), no DMA-BUF (" + no_dma_buf_ + "), and " + not_pinned_ + "; " + advice());
+  }
+
+ private:
+  VerbsPtr<ibv_mr> by_data_direct() {
+    const DataDirect device = data_direct_of(*protection_domain_.context);
+    if (device.path.empty() || !as_.export_for_data_direct) {
+      no_data_direct_ = device.path.empty() ? device.why_not : "the memory is not exported for it";
+      return nullptr;
+    }
+    FileDescriptor dma_buf;
+    try {
+      dma_buf = as_.export_for_data_direct();
+    } catch (const Error& error) {
+      no_data_direct_ = error.what();
+      return nullptr;
+    }
+    VerbsPtr<ibv_mr> mr(register_for_data_direct(protection_domain_, as_.dma_buf_offset_bytes, size_bytes_, as_.address,
+                                                 dma_buf.get(), static_cast<int>(flags(true))));
+    if (!mr) {
+      has_no_window_ = errno == ENOMEM;
+      no_data_direct_ = "its driver: " + errno_text(errno);
+    }
+    return mr;
+  }
+
+  VerbsPtr<ibv_mr> by_dma_buf() {
+    no_dma_buf_ = as_.no_dma_buf;
+    if (!as_.dma_buf.valid()) {
+      return nullptr;
+    }
+    VerbsPtr<ibv_mr> mr(ibv_reg_dmabuf_mr(&protection_domain_, as_.dma_buf_offset_bytes, size_bytes_, as_.address,
+                                          as_.dma_buf.get(), static_cast<int>(flags(as_.needs_read_back))));
+    if (!mr) {
+      has_no_window_ |= errno == ENOMEM;
+      no_dma_buf_ = "its driver: " + errno_text(errno);
+    }
+    return mr;
+  }
+
+  VerbsPtr<ibv_mr> by_address() {
+    not_pinned_ = as_.not_pinned;
+    if (as_.pinned == nullptr) {
+      return nullptr;
+    }
+    VerbsPtr<ibv_mr> mr(
+        ibv_reg_mr_iova2(&protection_domain_, as_.pinned, size_bytes_, as_.address, flags(as_.needs_read_back)));
+    if (!mr) {
+      has_no_window_ |= errno == ENOMEM;
+      not_pinned_ = "its address cannot be pinned: " + errno_text(errno);
+    }
+    return mr;
+  }
+
+  /// An RDMA READ of this device itself comes by the key, as the writes of a peer do.
+  [[nodiscard]] unsigned flags(bool is_read_back) const noexcept {
+    const bool is_written = (access_ & unsigned{IBV_ACCESS_REMOTE_WRITE}) != 0;
+    return is_read_back && is_written ? access_ | unsigned{IBV_ACCESS_REMOTE_READ} : access_;
+  }
+
+  [[nodiscard]] DeviceRegistration result(VerbsPtr<ibv_mr> mr, const char* by, const char* way, std::string passed_over,
+                                          bool needs_read_back) const {
+    return {.mr = std::move(mr),
+            .reached = "the memory of " + as_.device + " by " + by,
+            .access = {.way = way, .passed_over = std::move(passed_over)},
+            .needs_read_back = needs_read_back};
+  }
+
+  /// For a GPU, ENOMEM is not about its memory, nor about locked memory: other devices reach it through a window of the
+  /// PCI bus, BAR1, which has 256 MB on many GPUs.
+  [[nodiscard]] std::string advice() const {
+    return has_no_window_ ? "its BAR1 window may be too small for " + std::to_string(size_bytes_ / 1'000'000) +
+                                " MB; take fewer slots (send --viewers 1) or --memory host"
+                          : "take --memory host";
+  }
+
+  ibv_pd& protection_domain_;
+  const RegisteredAs& as_;
+  const std::uint64_t size_bytes_;
+  const unsigned access_;
+  std::string no_data_direct_;
+  std::string no_dma_buf_;
+  std::string not_pinned_;
+  bool has_no_window_ = false;
+};
 
 }  // namespace
 
 DeviceRegistration register_device_memory(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes,
                                           unsigned access) {
-  const unsigned flags = access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};
-  const std::string memory = "the memory of " + as.device;
-  std::string no_dma_buf = as.no_dma_buf;
-  bool has_no_window = false;
-  if (as.dma_buf.valid()) {
-    VerbsPtr<ibv_mr> mr(ibv_reg_dmabuf_mr(&protection_domain, as.dma_buf_offset_bytes, size_bytes, as.address,
-                                          as.dma_buf.get(), static_cast<int>(flags)));
-    if (mr) {
-      return {.mr = std::move(mr), .reached = memory + " by DMA-BUF"};
-    }
-    has_no_window = errno == ENOMEM;
-    no_dma_buf = "its driver: " + errno_text(errno);
+  return Ladder(protection_domain, as, size_bytes, access).climb();
+}
+
+MemoryAccess try_access(const std::shared_ptr<ibv_pd>& protection_domain, const MemoryKind& memory) try {
+  if (memory.is_host()) {
+    return {};
   }
-  std::string not_pinned = as.not_pinned;
-  if (as.pinned != nullptr) {
-    VerbsPtr<ibv_mr> mr(ibv_reg_mr_iova2(&protection_domain, as.pinned, size_bytes, as.address, flags));
-    if (mr) {
-      return {.mr = std::move(mr), .reached = memory + " by its address"};
-    }
-    has_no_window |= errno == ENOMEM;
-    not_pinned = "its address cannot be pinned: " + errno_text(errno);
-  }
-  throw Error::failed("cannot reach " + memory + " with the RDMA device " +
-                      ibv_get_device_name(protection_domain.context->device) + ": no DMA-BUF (" + no_dma_buf +
-                      "), and " + not_pinned + "; " + advice(has_no_window, size_bytes));
+  return register_memory(protection_domain, memory.allocate_private("a trial of RDMA", 1, {}), 0)->access;
+} catch (const std::exception&) {
+  return {};
 }
 
 }  // namespace framewire

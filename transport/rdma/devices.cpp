@@ -185,6 +185,7 @@ RdmaDevice read_device(ibv_device* listed) {
     return device;
   }
   read_attributes(context.get(), device);
+  device.data_direct = data_direct_of(*context);
   read_gids(context.get(), device.ports);
   const Owned<ibv_pd> protection_domain(ibv_alloc_pd(context.get()));
   if (!protection_domain) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/rdma/data_direct.hpp"
 #include "transport/rdma/gid.hpp"
 
 namespace framewire {
@@ -45,6 +46,7 @@ struct RdmaDevice {
   bool has_memory_windows = false;           // type 2B, which the viewer binds over its ring; allocating one has worked
   bool has_on_demand_paging = false;         // registering without pinning
   std::optional<bool> takes_dma_buf;         // registering GPU memory; nothing: it could not be tried
+  DataDirect data_direct;                    // a second function that reaches GPU memory
   std::optional<std::uint32_t> inline_bytes;  // inline data of one work request of a session
   std::string queue_pair_trouble;             // why a session's QP could not be created
   std::vector<RdmaPort> ports;

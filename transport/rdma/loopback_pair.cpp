@@ -21,8 +21,8 @@ bool lead_back(ibv_context* device, std::uint8_t port_number, ibv_ah_attr& way) 
 
 }  // namespace
 
-LoopbackPair::LoopbackPair(ibv_pd* protection_domain, ibv_qp* connected, Path path) noexcept
-    : completions_(ibv_create_cq(connected->context, 2, nullptr, nullptr, 0)) {
+LoopbackPair::LoopbackPair(ibv_pd* protection_domain, ibv_qp* connected, Path path, ibv_comp_channel* channel) noexcept
+    : completions_(ibv_create_cq(connected->context, 2, nullptr, channel, 0)) {
   if (!completions_) {
     return;
   }
@@ -46,7 +46,7 @@ bool LoopbackPair::connect(ibv_qp* connected, Path path) noexcept {
   next.qp_state = IBV_QPS_INIT;
   next.pkey_index = way.pkey_index;
   next.port_num = way.port_num;
-  next.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  next.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   if (ibv_modify_qp(pair_.get(), &next, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0) {
     return false;
   }
@@ -55,6 +55,7 @@ bool LoopbackPair::connect(ibv_qp* connected, Path path) noexcept {
   next.path_mtu = way.path_mtu;
   next.dest_qp_num = pair_->qp_num;
   next.min_rnr_timer = 12;
+  next.max_dest_rd_atomic = 1;
   if (ibv_modify_qp(pair_.get(), &next,
                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0) {
@@ -62,23 +63,35 @@ bool LoopbackPair::connect(ibv_qp* connected, Path path) noexcept {
   }
   next.qp_state = IBV_QPS_RTS;
   next.timeout = 14;
-  next.retry_cnt = 1;
+  next.retry_cnt = 7;  // with the timeout of 67 ms about as long as its users wait
+  next.max_rd_atomic = 1;
   return ibv_modify_qp(pair_.get(), &next,
                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                            IBV_QP_MAX_QP_RD_ATOMIC) == 0;
 }
 
+bool LoopbackPair::post(ibv_send_wr request) noexcept {
+  ibv_send_wr* bad = nullptr;
+  return is_ready_ && ibv_post_send(pair_.get(), &request, &bad) == 0;
+}
+
+std::optional<ibv_wc_status> LoopbackPair::poll() noexcept {
+  ibv_wc completion{};
+  const int count = ibv_poll_cq(completions_.get(), 1, &completion);
+  if (count == 0) {
+    return std::nullopt;
+  }
+  return count == 1 ? completion.status : IBV_WC_GENERAL_ERR;
+}
+
 bool LoopbackPair::complete(ibv_send_wr request, std::int64_t timeout_ns) noexcept {
   constexpr auto poll_interval = std::chrono::microseconds(50);
-  ibv_send_wr* bad = nullptr;
-  if (!is_ready_ || ibv_post_send(pair_.get(), &request, &bad) != 0) {
+  if (!post(request)) {
     return false;
   }
   for (const std::int64_t deadline_ns = monotonic_ns() + timeout_ns; monotonic_ns() < deadline_ns;) {
-    ibv_wc completion{};
-    const int count = ibv_poll_cq(completions_.get(), 1, &completion);
-    if (count != 0) {
-      return count == 1 && completion.status == IBV_WC_SUCCESS;
+    if (const auto status = poll()) {
+      return *status == IBV_WC_SUCCESS;
     }
     std::this_thread::sleep_for(poll_interval);
   }

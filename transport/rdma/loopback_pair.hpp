@@ -1,15 +1,17 @@
-// A queue pair that is connected to itself: for trials that must not put a session at risk.
+// A queue pair that is connected to itself: for trials that must not put a session at risk, and for reading back what a
+// peer has written.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "transport/rdma/verbs.hpp"
 
 namespace framewire {
 
-/// A reliable queue pair (QP) of its own, with its completion queue. One thread, at set-up. The memory that
-/// its requests name outlives this.
+/// A reliable queue pair (QP) of its own, with its completion queue. One thread at a time. The memory that its requests
+/// name outlives this.
 class LoopbackPair {
  public:
   enum class Path {
@@ -17,14 +19,21 @@ class LoopbackPair {
     to_itself,     // from the port to itself: what is written returns inside the device
   };
 
-  /// In this PD, at the port of `connected`. If the device refuses (iWARP always does), it is not ready.
-  LoopbackPair(ibv_pd* protection_domain, ibv_qp* connected, Path path) noexcept;
+  /// In this PD, at the port of `connected`. If the device refuses (iWARP always does), it is not ready. `channel`: for
+  /// notifications of completions; outlives this; null: none.
+  LoopbackPair(ibv_pd* protection_domain, ibv_qp* connected, Path path, ibv_comp_channel* channel = nullptr) noexcept;
 
   [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
 
   /// Posts this signalled request, and waits for its completion. False when the device refuses it, completes it with an
   /// error, or does not complete it within `timeout_ns`.
   bool complete(ibv_send_wr request, std::int64_t timeout_ns) noexcept;
+
+  /// The same in two steps: posts a signalled request, of which one may be in flight; false when the device refuses it.
+  /// poll() has its completion once it is there.
+  bool post(ibv_send_wr request) noexcept;
+  [[nodiscard]] std::optional<ibv_wc_status> poll() noexcept;
+  [[nodiscard]] ibv_cq* completions() const noexcept { return completions_.get(); }
 
  private:
   struct QueuePairDeleter {

@@ -62,8 +62,14 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
 void RdmaLinkCore::say_how_reached(const MemoryRegion& memory_region) {
   if (!memory_region.reached.empty() && memory_region.reached != said_reached_) {
     said_reached_ = memory_region.reached;
-    connection_->say(LogLevel::info, "the RDMA device " + connection_->device_name() + " reaches " + said_reached_);
+    const std::string& passed_over = memory_region.access.passed_over;
+    connection_->say(LogLevel::info, "the RDMA device " + connection_->device_name() + " reaches " + said_reached_ +
+                                         (passed_over.empty() ? "" : " (" + passed_over + ")"));
   }
+}
+
+void RdmaLinkCore::watch(int descriptor) const {
+  watch_also(poller_.get(), descriptor);
 }
 
 bool RdmaLinkCore::post(std::span<ibv_send_wr> requests) noexcept {

@@ -59,6 +59,8 @@ class RdmaLinkCore {
   [[nodiscard]] std::string fault() const;
   /// Readable at a requested completion (ConnectedQueuePair::request_notification) and when the state changes.
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
+  /// From now on descriptor() is also readable when this one is, until that is closed. Throws Error (failed).
+  void watch(int descriptor) const;
   /// A past change of state no longer makes descriptor() readable.
   void clear_end() noexcept { clear_eventfd(end_event_.get()); }
 

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/credit_batch.hpp"
+#include "transport/rdma/device_memory.hpp"
 #include "transport/rdma/memory_window.hpp"
 #include "transport/rdma/write_trial.hpp"
 #include "transport/ring_limits.hpp"
@@ -36,10 +37,15 @@ RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool rela
 RdmaReceiver::~RdmaReceiver() {
   drain();
   core_.connection().disconnect();
+  read_back_.reset();  // before the rings that it reads
 }
 
 std::string RdmaReceiver::note() const {
   return ring_has_windows_ && memory().is_host() ? " ring=window" : " ring=registration";
+}
+
+MemoryAccess RdmaReceiver::access_to(const MemoryKind& memory) const {
+  return try_access(core_.connection().protection_domain(), memory);
 }
 
 /// Waits until the last credits have arrived, because disconnecting flushes requests in flight.
@@ -84,6 +90,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   if (!is_on_host) {
     try_writing(core_.connection(), ring->payload_region());
     core_.say_how_reached(ring->payload_region());
+    prepare_read_back(ring->payload_region());
   }
   bind(*ring);
   RingAccess access = ring->access();
@@ -91,6 +98,16 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   const std::scoped_lock lock(core_.mutex());
   rings_.push_back(std::move(ring));
   return describe(access);
+}
+
+void RdmaReceiver::prepare_read_back(const MemoryRegion& memory_region) {
+  if (!memory_region.needs_read_back || read_back_ != nullptr) {
+    return;
+  }
+  auto read_back = std::make_unique<ReadBack>(core_.connection());
+  core_.watch(read_back->descriptor());
+  const std::scoped_lock lock(core_.mutex());
+  read_back_ = std::move(read_back);
 }
 
 /// Waits until the windows are bound: their keys are not valid before.
@@ -116,11 +133,13 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
   throw Error::lost_peer("the RDMA device did not open a memory window in time");
 }
 
-/// The send queue may have had no room for credits, and a program that holds all its frames does not poll.
+/// The send queue may have had no room for credits, and a program that holds all its frames does not poll. One that
+/// waits for a frame does not either.
 void RdmaReceiver::maintain() noexcept {
   {
     const std::scoped_lock lock(core_.mutex());
     send_credits();
+    fail_if_not_read_back();
   }
   core_.maintain();
 }
@@ -131,17 +150,23 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   Rings left;
   const std::scoped_lock lock(core_.mutex());
   ++taken_in_a_row_;
-  if (!arrived_.empty()) {
-    return arrived_.pop();
+  if (auto frame = pop_visible()) {
+    return frame;
   }
   // One completion at a time, so that each frame is delivered at once.
   ibv_wc completion;
-  while (ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
-    auto frame = take(completion);
+  while (!arrived_.full() && ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
+    auto arrived = take(completion);
     left.splice(left.end(), left_rings_);
-    if (frame) {
-      return frame;
+    if (arrived && arrived->read_back == 0 && arrived_.empty()) {
+      return std::move(arrived->frame);
     }
+    if (arrived) {
+      arrived_.push(std::move(*arrived));
+    }
+  }
+  if (auto frame = pop_visible()) {
+    return frame;
   }
   taken_in_a_row_ = 0;
   send_credits();
@@ -154,25 +179,31 @@ bool RdmaReceiver::arm() noexcept {
   const std::scoped_lock lock(core_.mutex());
   core_.connection().take_notifications();
   core_.request_notification();
+  if (read_back_ != nullptr) {
+    read_back_->take_notifications();
+    if (!read_back_->request_notification()) {
+      core_.fail(LinkState::lost, "the RDMA device is gone");
+    }
+  }
   // Completions before the request are not reported.
   receive_completed();
   left.splice(left.end(), left_rings_);
   send_credits();
-  return arrived_.empty() && core_.has_no_end_to_report();
+  return !is_first_visible() && core_.has_no_end_to_report();
 }
 
 void RdmaReceiver::receive_completed() noexcept {
   ibv_wc completion;
   while (!arrived_.full() && ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
-    if (auto frame = take(completion)) {
-      arrived_.push(std::move(*frame));
+    if (auto arrived = take(completion)) {
+      arrived_.push(std::move(*arrived));
     }
   }
 }
 
 /// The slice that a completion announces. Nothing when it announces none, which ends the link, and for a slice that the
 /// program does not take.
-std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexcept {
+std::optional<RdmaReceiver::Arrived> RdmaReceiver::take(const ibv_wc& completion) noexcept {
   if (state() == LinkState::broken) {
     return std::nullopt;
   }
@@ -192,29 +223,33 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
   return take_slice(decode_immediate(*bits));
 }
 
-std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
+std::optional<RdmaReceiver::Arrived> RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
   RdmaRing* const ring = find_ring(immediate.epoch);
   if (ring == nullptr || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
       !ring->is_lent[immediate.slot]) {
     core_.fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
     return std::nullopt;
   }
-  std::optional<IncomingFrame> frame(std::in_place);
-  FrameHeader& header = frame->header;
+  std::optional<Arrived> arrived(std::in_place);
+  IncomingFrame& frame = arrived->frame;
+  FrameHeader& header = frame.header;
   if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
     core_.fail(LinkState::broken, std::string("the sender sent ") + wrong);
     return std::nullopt;
   }
-  frame->is_last = ring->assemblies[header.slot].add(header) != SliceAssembly::Progress::part;
-  if (!frame->is_last && !takes_slices()) {
+  frame.is_last = ring->assemblies[header.slot].add(header) != SliceAssembly::Progress::part;
+  if (!frame.is_last && !takes_slices()) {
     return std::nullopt;
   }
-  ring->is_lent[header.slot] = !frame->is_last;
-  if (!show_writes(*ring)) {
+  ring->is_lent[header.slot] = !frame.is_last;
+  const std::uint64_t offset_bytes = header.slot * ring->stride_bytes();
+  if (ring->payload_region().needs_read_back) {
+    arrived->read_back = read_back_->ask(ring->payload_region(), offset_bytes);
+  } else if (!show_writes(*ring)) {
     return std::nullopt;
   }
-  set_arrived(*frame, ring->payload_block(), header.slot * ring->stride_bytes());
-  return frame;
+  set_arrived(frame, ring->payload_block(), offset_bytes);
+  return arrived;
 }
 
 /// The completion says that the bytes have left the RDMA device. Not every device sees them in its memory by then.
@@ -226,6 +261,41 @@ bool RdmaReceiver::show_writes(const RdmaRing& ring) noexcept {
     core_.fail(LinkState::lost,
                "what the sender wrote to " + ring.payload_region().reached + " cannot be seen there: " + error.what());
     return false;
+  }
+}
+
+/// The frame that is next in order, if it can be seen.
+std::optional<IncomingFrame> RdmaReceiver::pop_visible() noexcept {
+  if (!is_first_visible()) {
+    return std::nullopt;
+  }
+  Arrived arrived = arrived_.pop();
+  if (arrived.read_back != 0) {
+    arrived.frame.received_ns = monotonic_ns();
+  }
+  return std::move(arrived.frame);
+}
+
+/// Once the link has ended nobody comes again for a frame that is not there now, so this waits for it.
+bool RdmaReceiver::is_first_visible() noexcept {
+  if (arrived_.empty() || arrived_.front().read_back == 0) {
+    return !arrived_.empty();
+  }
+  if (!core_.is_open()) {
+    read_back_->settle();
+  }
+  if (read_back_->has_done(arrived_.front().read_back)) {
+    return true;
+  }
+  fail_if_not_read_back();
+  return false;
+}
+
+void RdmaReceiver::fail_if_not_read_back() noexcept {
+  const char* const fault = read_back_ != nullptr ? read_back_->fault() : nullptr;
+  if (fault != nullptr && core_.is_open()) {
+    core_.fail(LinkState::lost, "what the sender wrote to " + rings_.back()->payload_region().reached +
+                                    " cannot be seen there: the RDMA device could not read it back: " + fault);
   }
 }
 
@@ -260,6 +330,9 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
 }
 
 RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
+  if (read_back_ != nullptr && !rings_.empty() && low_epoch_bits(rings_.front()->epoch()) != epoch_bits) {
+    read_back_->settle();  // a READ names the ring that is left now
+  }
   const auto* const ring =
       leave_earlier(rings_, left_rings_, [&](const auto& one) { return low_epoch_bits(one->epoch()) == epoch_bits; });
   if (ring == nullptr) {

@@ -13,6 +13,7 @@
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/rdma_link_core.hpp"
+#include "transport/rdma/read_back.hpp"
 #include "transport/rdma/ring.hpp"
 #include "transport/rdma/wire.hpp"
 #include "transport/ring_limits.hpp"
@@ -28,6 +29,7 @@ class RdmaReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
+  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override;
   [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
@@ -43,10 +45,18 @@ class RdmaReceiver final : public ReceiverLink {
  private:
   using Rings = std::list<std::shared_ptr<RdmaRing>>;
 
+  struct Arrived {
+    IncomingFrame frame;
+    std::uint64_t read_back = 0;  // is seen when read_back_ has done this; 0: at once
+  };
+
   // Under the mutex.
   void receive_completed() noexcept;
-  std::optional<IncomingFrame> take(const ibv_wc& completion) noexcept;
-  std::optional<IncomingFrame> take_slice(const Immediate& immediate) noexcept;
+  std::optional<Arrived> take(const ibv_wc& completion) noexcept;
+  std::optional<Arrived> take_slice(const Immediate& immediate) noexcept;
+  std::optional<IncomingFrame> pop_visible() noexcept;
+  [[nodiscard]] bool is_first_visible() noexcept;
+  void fail_if_not_read_back() noexcept;
   [[nodiscard]] const char* read_cell(const RdmaRing& ring, const Immediate& immediate,
                                       FrameHeader& header) const noexcept;
   bool show_writes(const RdmaRing& ring) noexcept;
@@ -54,6 +64,7 @@ class RdmaReceiver final : public ReceiverLink {
   void send_credits() noexcept;
   bool post_credits(std::span<const Immediate> credits) noexcept;
 
+  void prepare_read_back(const MemoryRegion& memory_region);
   void bind(const RdmaRing& ring);
   void drain() noexcept;
 
@@ -64,9 +75,10 @@ class RdmaReceiver final : public ReceiverLink {
   LivingRings living_rings_;                    // begin_epoch()
 
   // Guarded by core_.mutex().
-  Rings rings_;                        // the newest last; earlier ones until a frame of a later one arrives
-  Rings left_rings_;                   // such earlier ones, for who releases the mutex: that deregisters their memory
-  FixedQueue<IncomingFrame> arrived_;  // found while arming or at the end, and not polled yet
+  Rings rings_;                          // the newest last; earlier ones until a frame of a later one arrives
+  Rings left_rings_;                     // such earlier ones, for who releases the mutex: that deregisters their memory
+  std::unique_ptr<ReadBack> read_back_;  // from the first ring on that needs it
+  FixedQueue<Arrived> arrived_;          // not polled yet: found while arming or at the end, or not seen yet
   std::vector<Immediate> unsent_credits_;
   std::uint64_t taken_in_a_row_ = 0;  // frames since the last poll() that found none
 };

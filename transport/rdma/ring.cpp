@@ -21,7 +21,6 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
       relaxed_ordering_(relaxed_ordering) {
   const std::string name = std::to_string(slots) + " ring slots";
   payload_ = memory.allocate_private(name, stride_bytes_ * slots, stop);
-  payload_->require_visible_writes();
   cells_ = HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop);
   // A device's memory takes no windows: ibv_reg_dmabuf_mr knows no IBV_ACCESS_MW_BIND.
   if (can_bind && payload_->host() != nullptr) {

@@ -23,7 +23,7 @@ class RdmaRing {
  public:
   /// Allocates the slots in `memory`, and registers them. When they are in host memory, `can_bind` is set and it
   /// returns true, the sender gets access only by bind_requests(). Otherwise the MRs themselves allow remote writes.
-  /// Throws Error, also where what arrives in `memory` could not be seen in time.
+  /// Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
            std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
            const MemoryKind& memory);

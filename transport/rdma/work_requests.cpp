@@ -55,7 +55,9 @@ std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd
                                                              .block = std::move(block),
                                                              .mr = std::move(registration.mr),
                                                              .address = as.address,
-                                                             .reached = std::move(registration.reached)});
+                                                             .reached = std::move(registration.reached),
+                                                             .access = std::move(registration.access),
+                                                             .needs_read_back = registration.needs_read_back});
   }
   ibv_mr* mr = register_at(protection_domain.get(), as, size_bytes, access);
   if (const unsigned needed = access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};

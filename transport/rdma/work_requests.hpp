@@ -78,7 +78,11 @@ struct MemoryRegion {
   std::shared_ptr<const Block> block;
   std::shared_ptr<ibv_mr> mr;
   std::uint64_t address = 0;  // of the first byte, as work requests name it
-  std::string reached{};      // only of a device's memory: "the memory of the GPU NVIDIA H200 by DMA-BUF"
+
+  // Only of a device's memory:
+  std::string reached{};         // "the memory of the GPU NVIDIA H200 by DMA-BUF"
+  MemoryAccess access{};         // the same for start lines
+  bool needs_read_back = false;  // RegisteredAs::needs_read_back, which always holds of data-direct
 
   /// Only of a host block.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return block->host()->bytes(); }

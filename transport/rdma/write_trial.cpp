@@ -23,17 +23,17 @@ void fill(std::span<std::byte> bytes) {
   }
 }
 
-bool write(const ConnectedQueuePair& connection, const MemoryRegion& from, const MemoryRegion& to,
-           std::uint64_t size_bytes) noexcept {
-  ibv_sge part{.addr = from.address, .length = static_cast<std::uint32_t>(size_bytes), .lkey = from.mr->lkey};
+/// `opcode`: between `bytes` of `host` and the beginning of `memory`.
+bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host, const MemoryRegion& memory,
+              std::uint64_t bytes) noexcept {
+  ibv_sge part{.addr = host.address, .length = static_cast<std::uint32_t>(bytes), .lkey = host.mr->lkey};
   ibv_send_wr request{};
-  request.opcode = IBV_WR_RDMA_WRITE;
+  request.opcode = opcode;
   request.send_flags = IBV_SEND_SIGNALED;
   request.sg_list = &part;
   request.num_sge = 1;
-  request.wr.rdma.remote_addr = to.address;
-  request.wr.rdma.rkey = to.mr->rkey;
-  LoopbackPair pair(to.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::to_itself);
+  request.wr.rdma.remote_addr = memory.address;
+  request.wr.rdma.rkey = memory.mr->rkey;
   return pair.complete(request, write_timeout_ns);
 }
 
@@ -53,17 +53,24 @@ void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memor
   const std::string device =
       "the RDMA device " + std::string(ibv_get_device_name(connection.queue_pair()->context->device));
   const auto pattern = HostBlock::create_private("a trial of RDMA", size_bytes);
+  const auto seen = HostBlock::create_private("a trial of RDMA", size_bytes);
   fill(pattern->bytes().first(size_bytes));
-  if (const auto from = register_memory(memory_region.protection_domain, pattern, 0);
-      !write(connection, *from, memory_region, size_bytes)) {
+  const auto from = register_memory(memory_region.protection_domain, pattern, 0);
+  LoopbackPair pair(memory_region.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::to_itself);
+  if (!transfer(pair, IBV_WR_RDMA_WRITE, *from, memory_region, size_bytes)) {
     throw Error::failed(device + " could not write to " + memory + " in a trial; take --memory host");
+  }
+  if (memory_region.needs_read_back) {
+    const auto back = register_memory(memory_region.protection_domain, seen, IBV_ACCESS_LOCAL_WRITE);
+    if (!transfer(pair, IBV_WR_RDMA_READ, *back, memory_region, 1)) {
+      throw Error::failed(device + " could not read back from " + memory + " in a trial; take --memory host");
+    }
   }
   try {
     memory_region.block->make_writes_visible();
   } catch (const Error& error) {
     throw error.with_context("what " + device + " wrote to " + memory + " cannot be seen there");
   }
-  const auto seen = HostBlock::create_private("a trial of RDMA", size_bytes);
   try {
     if (!copy(memory_region, seen, size_bytes)) {
       throw Error::failed("its device failed, or did not copy it within 2 s");

@@ -40,8 +40,9 @@ void SessionHistory::add(SessionReport report) {
 
 void SessionHistory::add_to_earlier(const SessionReport& report) {
   // Names every field, so that the compiler asks what becomes of a new one. Those without a sum keep their defaults.
-  const auto& [viewer, stream, transport, memory, ending, bye_received, was_refused, counts, frames_received,
-               frames_lost, pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] = report;
+  const auto& [viewer, stream, transport, memory, memory_access, ending, bye_received, was_refused, counts,
+               frames_received, frames_lost, pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] =
+      report;
   const auto same_stream = [&report](const Earlier& earlier) { return earlier.sum.stream == report.stream; };
   auto found = std::ranges::find_if(earlier_, same_stream);
   if (found == earlier_.end()) {
@@ -57,6 +58,8 @@ void SessionHistory::add_to_earlier(const SessionReport& report) {
   sum.viewer = std::to_string(count) + " earlier session" + (is_first ? "" : "s");
   merge(sum.transport, transport);
   merge(sum.memory, memory);
+  merge(sum.memory_access.way, memory_access.way);
+  merge(sum.memory_access.passed_over, memory_access.passed_over);
   sum.ending = "added up";
   sum.bye_received = bye_received && (is_first || sum.bye_received);
   sum.counts += counts;

@@ -126,6 +126,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   link_kind_ = choice.link;
   report_.transport = name(link_kind_);
   report_.memory = subscription_->memory();
+  report_.memory_access = subscription_->link().access_to(*stream_->options().memory);
   report_.pulls = choice.pulls;
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
@@ -133,7 +134,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   context_.log->info(context_.label_of(report_.viewer, stream_->options()) + ": " +
                      start_line(choice.link, report_.memory, authenticated_.auth, authenticated_.control,
                                 choice.encrypt, format ? describe(*format) : std::string()) +
-                     (choice.pulls ? " mode=pull" : ""));
+                     (choice.pulls ? " mode=pull" : "") + report_.memory_access.note());
 }
 
 /// Changes the link after one side could not use the current one and the viewer chose another. The first subscription

@@ -21,7 +21,8 @@ struct SessionReport {
   std::string stream;
   std::string transport;
   std::string memory{};  // Subscription::memory()
-  std::string ending;    // a sentence
+  MemoryAccess memory_access{};
+  std::string ending;  // a sentence
   bool bye_received = false;
   bool was_refused = false;  // by the viewer, which found no usable link
   SubscriberQueueCounts counts;

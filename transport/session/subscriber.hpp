@@ -45,6 +45,7 @@ struct SubscriberStatus {
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
   std::string transport;                    // name(LinkKind)
   std::string memory;                       // the kind of memory that frames arrive in (MemoryKind::name())
+  MemoryAccess memory_access;               // how the link's device gets them there
   std::uint64_t session_number = 0;         // of the newest, from 1; shows reconnections
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session

@@ -308,6 +308,7 @@ bool Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.start_line = session->start_line();
     status_.transport = name(session->link()->kind());
     status_.memory = session->link()->memory().name();
+    status_.memory_access = session->memory_access();
     status_.delivery = session->delivery();
     status_.stream_names = session->stream_names();
     status_.source_file = session->source_file();

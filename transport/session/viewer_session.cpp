@@ -84,10 +84,11 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector d
   std::ranges::transform(offer.streams, std::back_inserter(stream_names_), &OfferedStream::name);
   const std::string why = choose_link(offer, data_connector, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
+  memory_access_ = link_->access_to(link_->memory());
   start_line_ =
       framewire::start_line(link_->kind(), link_->memory().name(), authenticated_.auth, authenticated_.control,
                             encrypts_, find_stream(offer, preferences.stream, channel).description) +
-      link_->note() + why;
+      link_->note() + memory_access_.note() + why;
   handle_early_messages();
   if (!authenticated_.is_unix) {
     compare_clocks(preferences.clock_timeout_ns);

@@ -126,6 +126,9 @@ class ViewerSession {
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
 
+  /// How the link's device gets frames to link()->memory().
+  [[nodiscard]] const MemoryAccess& memory_access() const noexcept { return memory_access_; }
+
   /// See Subscriber::clock_offset().
   [[nodiscard]] const ClockEstimate& clock() const noexcept { return clocks_.estimate(); }
   /// Compares the clocks of two machines again if that is due at `now_ns`; call it now and then. Never waits: the
@@ -173,6 +176,7 @@ class ViewerSession {
   std::int64_t peer_timeout_ns_;
   std::vector<const MemoryKind*> memory_;  // that the program takes, besides host memory
   bool takes_slices_;                      // SubscriberOptions::takes_slices
+  MemoryAccess memory_access_;
   bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;
