@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct Read {
   std::vector<std::byte> seen{};
 };
 
+/// A completion that the program does not have yet.
+struct Late {
+  ibv_cq* queue = nullptr;
+  ibv_wc completion{};
+  int polls = 0;
+};
+
 struct Book {
   std::mutex mutex;                                 // guards everything
   std::map<ibv_context*, ibv_context_ops> devices;  // as they were before this
@@ -34,6 +42,8 @@ struct Book {
   int refusal = 0;
   ibv_wc_status failure = IBV_WC_SUCCESS;
   bool holds = false;
+  int late_polls = 0;
+  std::vector<Late> late;
 };
 
 Book& book() {
@@ -67,15 +77,11 @@ int note_reads(ibv_qp* pair, ibv_send_wr* requests) {
   return 0;
 }
 
-/// Returns whether the program gets this completion.
-bool end_read(ibv_wc& completion) {
-  const std::scoped_lock lock(book().mutex);
+/// Under the mutex. If this is the completion of such a READ, the memory shows what it has read.
+void end_read(ibv_wc& completion) {
   const auto read = std::ranges::find(book().reads, completion.qp_num, &Read::queue_pair);
   if (read == book().reads.end()) {
-    return true;
-  }
-  if (book().holds) {
-    return false;
+    return;
   }
   if (book().failure != IBV_WC_SUCCESS) {
     completion.status = book().failure;
@@ -85,7 +91,34 @@ bool end_read(ibv_wc& completion) {
     std::memcpy(found->second.memory, read->seen.data(), read->seen.size());
   }
   book().reads.erase(read);
+}
+
+/// Returns whether the program gets this completion now.
+bool take(ibv_cq* queue, ibv_wc& completion) {
+  const std::scoped_lock lock(book().mutex);
+  const bool is_of_read = std::ranges::find(book().reads, completion.qp_num, &Read::queue_pair) != book().reads.end();
+  if (is_of_read && book().holds) {
+    return false;
+  }
+  if (is_of_read && book().late_polls > 0) {
+    book().late.push_back({.queue = queue, .completion = completion, .polls = book().late_polls});
+    return false;
+  }
+  end_read(completion);
   return true;
+}
+
+/// A late completion whose time has come.
+std::optional<ibv_wc> take_late(ibv_cq* queue) {
+  const std::scoped_lock lock(book().mutex);
+  const auto late = std::ranges::find(book().late, queue, &Late::queue);
+  if (late == book().late.end() || --late->polls > 0) {
+    return std::nullopt;
+  }
+  ibv_wc completion = late->completion;
+  book().late.erase(late);
+  end_read(completion);
+  return completion;
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
@@ -97,11 +130,15 @@ int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
 }
 
 int poll_cq(ibv_cq* queue, int most, ibv_wc* completions) {
+  if (const auto late = take_late(queue)) {
+    completions[0] = *late;
+    return 1;
+  }
   const int count = original(queue->context).poll_cq(queue, most, completions);
   int kept = 0;
   for (int i = 0; i < count; ++i) {
     ibv_wc completion = completions[i];
-    if (end_read(completion)) {
+    if (take(queue, completion)) {
       completions[kept++] = completion;
     }
   }
@@ -117,6 +154,8 @@ void reset() {
   book().refusal = 0;
   book().failure = IBV_WC_SUCCESS;
   book().holds = false;
+  book().late_polls = 0;
+  book().late.clear();
   book().reads.clear();
 }
 
@@ -159,6 +198,11 @@ void fail(ibv_wc_status status) {
 void hold(bool holds) {
   const std::scoped_lock lock(book().mutex);
   book().holds = holds;
+}
+
+void end_late(int polls) {
+  const std::scoped_lock lock(book().mutex);
+  book().late_polls = polls;
 }
 
 }  // namespace framewire::test::delayed_writes

@@ -27,5 +27,7 @@ void refuse(int error_number);
 void fail(ibv_wc_status status);
 /// They end, but nobody gets to know.
 void hold(bool holds);
+/// They end so many polls of their completion queue later than the device says; 0: at once.
+void end_late(int polls);
 
 }  // namespace framewire::test::delayed_writes

@@ -130,6 +130,7 @@ TEST_P(ReadBackRing, WakesWhoWaitsForAFrame) {
 /// Nobody polls again once the link has ended and nothing is there.
 TEST_P(ReadBackRing, GivesTheLastFramesOfASenderThatLeaves) {
   ASSERT_EQ(begin(), "");
+  delayed_writes::end_late(100);
   send(1);
   send(2);
   EXPECT_TRUE(eventually([&] {
@@ -152,6 +153,7 @@ TEST_P(ReadBackRing, GivesTheLastFramesOfASenderThatLeaves) {
 /// A READ names the ring, whose memory goes with the first frame of the next format.
 TEST_P(ReadBackRing, MayBeLeftWhileItIsRead) {
   ASSERT_EQ(begin(), "");
+  delayed_writes::end_late(100);
   send(1);
   send_of_next_epoch(2);
   std::uint64_t whole = 0;
