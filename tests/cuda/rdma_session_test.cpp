@@ -154,7 +154,8 @@ TEST_P(GpuSession, GoesFromGpuToGpu) {
                   " reaches the memory of the GPU Stand-in 0 by DMA-BUF (no data-direct: the RDMA device is not of "
                   "mlx5)"))
       << log_.text();
-  EXPECT_TRUE(has(log_.text(), "memory=cuda auth=")) << log_.text();
+  EXPECT_TRUE(has(log_.text(), " access=dma-buf (no data-direct: the RDMA device is not of mlx5)"))
+      << "the sender's start line: " << log_.text();
 }
 
 TEST_P(GpuSession, GoesByDataDirectWhereBothEndsHaveIt) {
@@ -171,6 +172,7 @@ TEST_P(GpuSession, GoesByDataDirectWhereBothEndsHaveIt) {
   viewer.close("{}");
   stop();
   EXPECT_TRUE(has(log_.text(), " reaches the memory of the GPU Stand-in 0 by data-direct")) << log_.text();
+  EXPECT_TRUE(has(log_.text(), " access=data-direct")) << "the sender's start line: " << log_.text();
   EXPECT_GT(delayed_writes::reads(), frames / 4) << "one READ may show several frames";
   for (const verbs::Registered& one : verbs::registered()) {
     EXPECT_TRUE(one.is_by_data_direct);

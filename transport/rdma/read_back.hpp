@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 
 #include "transport/rdma/loopback_pair.hpp"
 #include "transport/rdma/work_requests.hpp"
