@@ -11,7 +11,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t longest_end_ns = 2 * ns_per_s;
+constexpr std::int64_t longest_copies_ns = 2 * ns_per_s;
 
 const MemoryKind& tried(const MemoryKind& memory) {
   if (const auto reason = why_gpu_cannot_copy(memory)) {
@@ -38,7 +38,7 @@ GpuDownload::GpuDownload(const MemoryKind& memory, std::uint64_t picture_bytes)
 }
 
 GpuDownload::~GpuDownload() {
-  const std::int64_t deadline_ns = monotonic_ns() + longest_end_ns;
+  const std::int64_t deadline_ns = monotonic_ns() + longest_copies_ns;
   for (const Picture& picture : pictures_) {
     for (const Copy& copy : picture.copies) {
       if (copy.fence != nullptr) {

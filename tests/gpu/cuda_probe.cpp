@@ -145,8 +145,8 @@ void ask_about_dma_buf(const CudaDriver& cuda) {
   }
   ask("dma-buf of cuMemCreate for RDMA, mapped by PCIe", [&] {  // as data-direct needs it
     constexpr std::uint64_t mapped_by_pcie = 1;
-    const auto use = CudaMemory::Use::gpu_and_rdma;
-    const CudaMemory memory(cuda, CudaMemory::size_for(cuda, probed_bytes, use), use);
+    const auto use = ProbedMemory::Use::gpu_and_rdma;
+    const ProbedMemory memory(cuda, ProbedMemory::size_for(cuda, probed_bytes, use), use);
     return export_dma_buf(cuda, memory.address(), memory.size_bytes(), mapped_by_pcie);
   });
   constexpr std::size_t page = 4096;
