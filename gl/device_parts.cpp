@@ -34,8 +34,8 @@ GLuint require_buffer(WrappedBlocks& wrapped, const std::shared_ptr<Block>& bloc
   return buffer;
 }
 
-bool is_finished(Fence& fence) {
-  return wait_until_finished(fence, monotonic_ns() + longest_wait_ns) == FenceState::done;
+bool is_finished(Fence& fence, std::int64_t deadline_ns) {
+  return wait_until_finished(fence, deadline_ns) == FenceState::done;
 }
 
 constexpr std::size_t trial_bytes = 64;
@@ -67,7 +67,8 @@ std::optional<std::string> why_gpu_cannot_copy(const MemoryKind& memory) try {
   const Sample sent = sample(1);
   std::ranges::copy(sent, host->bytes().begin());
   Sample seen{};
-  const bool came = is_finished(*parts.block()->copy_from_host(host, there));
+  const std::int64_t deadline_ns = monotonic_ns() + longest_wait_ns;
+  const bool came = is_finished(*parts.block()->copy_from_host(host, there), deadline_ns);
   glGetNamedBufferSubData(parts.buffer(), offset, trial_bytes, seen.data());
   if (!came || seen != sent) {
     return "OpenGL does not see what the GPU copied from host memory";
@@ -75,7 +76,7 @@ std::optional<std::string> why_gpu_cannot_copy(const MemoryKind& memory) try {
   const Sample written = sample(101);
   glNamedBufferSubData(parts.buffer(), offset, trial_bytes, written.data());
   glFinish();
-  const bool went = is_finished(*parts.block()->copy_to_host(host, back, nullptr));
+  const bool went = is_finished(*parts.block()->copy_to_host(host, back, nullptr), deadline_ns);
   if (!went || !std::ranges::equal(host->bytes().first(trial_bytes), written) || glGetError() != GL_NO_ERROR) {
     return "the GPU does not copy to host memory what OpenGL wrote";
   }

@@ -34,7 +34,7 @@ class DeviceParts {
 };
 
 /// Tries both ways with a few bytes: from host memory to OpenGL, and back. Why such copies cannot be used with the
-/// current context; nothing if they can. Waits for the GPU, at most 2 s.
+/// current context; nothing if they can. Waits for CUDA, at most 4 s, and for OpenGL.
 std::optional<std::string> why_gpu_cannot_copy(const MemoryKind& memory);
 
 }  // namespace framewire

@@ -45,6 +45,7 @@ GlDmaBufReader::~GlDmaBufReader() {
   {
     const std::scoped_lock lock(mutex_);
     is_stopping_ = true;
+    end_ns_ = monotonic_ns() + longest_end_ns;
   }
   changed_.notify_all();
   thread_.join();
@@ -62,6 +63,11 @@ std::shared_ptr<Fence> GlDmaBufReader::start(std::shared_ptr<DevicePicture> pict
   }
   changed_.notify_all();
   return fence;
+}
+
+bool GlDmaBufReader::is_stopping() const {
+  const std::scoped_lock lock(mutex_);
+  return is_stopping_;
 }
 
 std::string GlDmaBufReader::failure() const {
@@ -100,9 +106,6 @@ bool GlDmaBufReader::take_next(std::optional<Job>& next) {
   if (readings_.empty()) {
     changed_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });
   }
-  if (is_stopping_ && end_ns_ == INT64_MAX) {
-    end_ns_ = monotonic_ns() + longest_end_ns;
-  }
   if (!waiting_.empty() && readings_.size() < PlanePacker::max_in_flight) {
     next = std::move(waiting_.front());
     waiting_.pop_front();
@@ -136,6 +139,9 @@ void GlDmaBufReader::read_by_gpu(Job& job) {
   if (!packer_ || !packer_->fits(picture)) {
     drain();
     packer_.reset();
+    if (const std::string reason = failure(); !reason.empty()) {  // the GPU hangs, or is lost
+      throw Error::failed(reason);
+    }
     packer_ = std::make_unique<PlanePacker>(picture);
   }
   Reading reading{.job = job, .textures = {}, .deadline_ns = 0};
@@ -144,9 +150,7 @@ void GlDmaBufReader::read_by_gpu(Job& job) {
     reading.textures.at(i) = import_(picture.planes.at(i), picture.component_bytes);
     textures.at(i) = reading.textures.at(i).id();
   }
-  drop_gl_errors();
-  packer_->begin(picture, textures, job.block, job.offset_bytes);
-  if (const GLenum error = glGetError(); error != GL_NO_ERROR) {
+  if (const GLenum error = packer_->begin(picture, textures, job.block, job.offset_bytes); error != GL_NO_ERROR) {
     glFinish();
     throw Error::failed("the driver (" + gl_renderer() + ") does not read a DMA-BUF (OpenGL error " +
                         std::to_string(error) + ")");
@@ -155,20 +159,28 @@ void GlDmaBufReader::read_by_gpu(Job& job) {
   readings_.push_back(std::move(reading));
 }
 
-/// After a loss the GPU accesses no memory any more, and the processor copies what it had.
+/// After a loss the GPU accesses no memory any more, and the processor copies what it had. Drivers may end their fences
+/// then. Where the GPU writes into slots itself, those of one that hangs are never given back: their fences stay
+/// pending.
 void GlDmaBufReader::follow_oldest(std::int64_t until_ns) noexcept {
   Reading& oldest = readings_.front();
-  const std::int64_t deadline_ns = std::min(oldest.deadline_ns, end_ns_);
-  if (packer_->wait_finished(std::min(until_ns, deadline_ns))) {
+  const std::int64_t deadline_ns = std::min(oldest.deadline_ns, end_ns_.load());
+  const bool is_finished = packer_->wait_finished(std::min(until_ns, deadline_ns));
+  const std::optional<std::string> loss = is_finished ? find_gl_loss() : std::nullopt;
+  if (is_finished && !loss) {
     finish(oldest.job.fence, std::move(oldest.job.picture), FenceState::done);
     readings_.pop_front();
     return;
   }
-  const bool is_lost = packer_->has_failed();
+  const bool is_lost = loss || packer_->has_failed();
   if (!is_lost && monotonic_ns() < deadline_ns) {
     return;
   }
-  fail(is_lost ? find_gl_loss().value_or("its OpenGL context is lost") : "the GPU did not read a picture within 10 s");
+  fail(loss.value_or(is_lost ? find_gl_loss().value_or("its OpenGL context is lost")
+                             : "the GPU did not read a picture within 10 s"));
+  if (!is_lost && packer_->method() == ReadbackMethod::pinned_memory && !is_stopping()) {
+    static_cast<void>(new std::deque<Reading>(std::exchange(readings_, {})));
+  }
   for (Reading& reading : std::exchange(readings_, {})) {
     Job& job = reading.job;
     const bool is_copied = is_lost && job.picture->copy_to(job.block->bytes().subspan(job.offset_bytes)).empty();
@@ -181,7 +193,7 @@ void GlDmaBufReader::follow_oldest(std::int64_t until_ns) noexcept {
 
 void GlDmaBufReader::drain() noexcept {
   while (!readings_.empty()) {
-    follow_oldest(INT64_MAX);
+    follow_oldest(monotonic_ns() + look_interval_ns);
   }
 }
 

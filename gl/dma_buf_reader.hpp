@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -20,7 +21,7 @@ namespace framewire {
 
 /// The thread has the context: fences of OpenGL are asked there alone. A picture that is not imported, and all after
 /// it, are copied by the processor on the same thread, so that none is lost. If the GPU does not finish for 10 s, the
-/// pictures that it has fail: it may still write to their slots.
+/// pictures that it has fail. It may still write to their slots where it does so itself: these are never given back.
 class GlDmaBufReader final : public DmaBufReader {
  public:
   /// As OpenDmaBufReader.
@@ -56,6 +57,7 @@ class GlDmaBufReader final : public DmaBufReader {
   void read_by_gpu(Job& job);
   void follow_oldest(std::int64_t until_ns) noexcept;
   void drain() noexcept;
+  [[nodiscard]] bool is_stopping() const;
   void fail(const std::string& reason);
 
   EglContext context_;
@@ -63,7 +65,7 @@ class GlDmaBufReader final : public DmaBufReader {
   ImportPlane import_;
   std::unique_ptr<PlanePacker> packer_;
   std::deque<Reading> readings_;
-  std::int64_t end_ns_ = INT64_MAX;
+  std::atomic<std::int64_t> end_ns_ = INT64_MAX;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

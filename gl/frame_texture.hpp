@@ -54,8 +54,8 @@ class FrameTexture {
 
   /// Uploads a frame, or the rest of the one that upload_arrived() has begun. The GPU may read the payload until
   /// upload_done(); nobody may write to it before that. Returns false and keeps the previous frame if the layout is not
-  /// a picture inside the payload, if the picture is too large for GL, or if memory runs out. Allocates only when the
-  /// format or the size changes.
+  /// a picture inside the payload, if the picture is too large for GL, or if memory runs out. Allocates textures only
+  /// when the format or the size changes.
   bool upload(const FrameView& view) noexcept;
 
   /// Uploads the rows that lie in the first `arrived_bytes` of a frame, to textures that are not drawn. The same frame

@@ -2,10 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -30,7 +27,7 @@ class GpuCopies {
   explicit GpuCopies(const MemoryKind& memory);
   /// By the memory of the current context's device that `open` finds, on the other thread.
   explicit GpuCopies(OpenDeviceMemory open);
-  /// Waits for what the thread does now: a second at most, unless the driver hangs.
+  /// Waits for what the thread does now, at most 1 s: one in a driver that hangs is left alone.
   ~GpuCopies();
   GpuCopies(const GpuCopies&) = delete;
   GpuCopies& operator=(const GpuCopies&) = delete;
@@ -45,27 +42,19 @@ class GpuCopies {
   /// The caller no longer uses it: what is the last of it ends on the other thread, because that takes long, too.
   void release(std::shared_ptr<const PreparedMemory> prepared);
 
+  /// The GPU does not copy: nobody is to wait for it again. memory() is null from now on.
+  void refuse(const std::string& reason);
   /// Why memory() will always be null; nothing as long as it may come.
   [[nodiscard]] std::optional<std::string> why_not() const;
 
  private:
-  void run() noexcept;
-  void open_memory() noexcept;
-  void refuse(std::string reason);
+  struct Shared;
 
-  const std::vector<DeviceUuid> devices_;  // of the context
-  const OpenDeviceMemory open_;
-  std::unique_ptr<const MemoryKind> owned_;
-  bool was_tried_ = false;  // on the context's thread
+  static void run(Shared& shared) noexcept;
+  static void open_memory(Shared& shared) noexcept;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  const MemoryKind* memory_ = nullptr;
-  std::optional<std::string> why_not_;
-  std::vector<std::weak_ptr<PreparedMemory>> known_;
-  std::deque<std::shared_ptr<PreparedMemory>> waiting_;
-  std::vector<std::shared_ptr<const PreparedMemory>> released_;
-  bool is_stopping_ = false;
+  bool was_tried_ = false;
+  const std::shared_ptr<Shared> shared_;  // with the thread
   std::thread thread_;
 };
 

@@ -37,7 +37,7 @@ GpuDownload::GpuDownload(const MemoryKind& memory, std::uint64_t picture_bytes)
   }
 }
 
-GpuDownload::~GpuDownload() {
+void GpuDownload::settle() noexcept {
   const std::int64_t deadline_ns = monotonic_ns() + longest_copies_ns;
   for (const Picture& picture : pictures_) {
     for (const Copy& copy : picture.copies) {

@@ -20,8 +20,7 @@ class GpuDownload {
   /// `memory` is of the device that draws, and outlives this. Throws Error if the GPU cannot copy to host memory what
   /// OpenGL writes, or has no room.
   GpuDownload(const MemoryKind& memory, std::uint64_t picture_bytes);
-  /// Waits until no copy writes to a slot, at most 2 s.
-  ~GpuDownload();
+  ~GpuDownload() { settle(); }
   GpuDownload(const GpuDownload&) = delete;
   GpuDownload& operator=(const GpuDownload&) = delete;
 
@@ -33,6 +32,8 @@ class GpuDownload {
   void begin(std::size_t part, std::shared_ptr<HostBlock> slot, std::uint64_t offset_bytes) noexcept;
   /// OpenGL has written this range of the picture: the GPU starts to copy it.
   void copy(std::size_t part, ByteRange range) noexcept;
+  /// Waits until no copy writes to a slot, at most 2 s.
+  void settle() noexcept;
   /// How many ranges copy() was called with.
   [[nodiscard]] std::size_t started(std::size_t part) const noexcept { return pictures_.at(part).copies.size(); }
 

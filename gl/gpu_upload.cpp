@@ -16,6 +16,7 @@ bool GpuUpload::begin(const std::shared_ptr<const Block>& host, std::uint64_t of
     }
   } catch (const std::exception&) {
     is_broken_ = true;
+    forget();
     return false;
   }
   const std::size_t next = (part_ + 1) % DeviceParts::count;
@@ -32,7 +33,7 @@ bool GpuUpload::begin(const std::shared_ptr<const Block>& host, std::uint64_t of
 /// Throws where the GPU has no room for the frames.
 bool GpuUpload::prepare(const std::shared_ptr<const Block>& host, std::uint64_t size_bytes) {
   if (host_ == nullptr || host_->block != host) {
-    copies_.release(std::exchange(host_, nullptr));
+    forget();
     host_ = copies_.prepare(host);
   }
   if (host_ == nullptr || !host_->is_ready.load(std::memory_order_acquire)) {
@@ -40,6 +41,7 @@ bool GpuUpload::prepare(const std::shared_ptr<const Block>& host, std::uint64_t 
   }
   const MemoryKind* const memory = copies_.memory();
   if (memory == nullptr) {
+    forget();
     return false;
   }
   if (!parts_ || parts_->part_bytes() < size_bytes) {
@@ -74,11 +76,15 @@ std::uint64_t GpuUpload::copy(std::uint64_t end_bytes) noexcept {
 bool GpuUpload::wait(std::int64_t deadline_ns) noexcept {
   try {
     while (!copying_.empty() && !is_broken_) {
-      is_broken_ = wait_until_finished(*copying_.front().fence, deadline_ns) != FenceState::done;
-      if (!is_broken_) {
-        copied_bytes_ = copying_.front().end_bytes;
-        copying_.pop_front();
+      const FenceState state = wait_until_finished(*copying_.front().fence, deadline_ns);
+      if (state != FenceState::done) {
+        is_broken_ = true;
+        copies_.refuse(state == FenceState::failed ? "the GPU failed to copy a frame"
+                                                   : "the GPU did not copy a frame in time");
+        break;
       }
+      copied_bytes_ = copying_.front().end_bytes;
+      copying_.pop_front();
     }
   } catch (const std::exception&) {
     is_broken_ = true;

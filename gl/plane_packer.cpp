@@ -41,8 +41,9 @@ bool PlanePacker::fits(const DmaBufPicture& picture) const noexcept {
          have_same_shape(picture.planes[1], shape_.planes[1]);
 }
 
-void PlanePacker::begin(const DmaBufPicture& picture, const std::array<GLuint, 2>& textures,
-                        const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes) noexcept {
+GLenum PlanePacker::begin(const DmaBufPicture& picture, const std::array<GLuint, 2>& textures,
+                          const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes) noexcept {
+  drop_gl_errors();
   program_.use();
   std::array<GLuint, 8> wanted{};
   for (std::size_t i = 0; i < 2; ++i) {
@@ -54,6 +55,7 @@ void PlanePacker::begin(const DmaBufPicture& picture, const std::array<GLuint, 2
   glUniform4uiv(program_.uniform("wanted"), 2, wanted.data());
   glUniform1ui(program_.uniform("component_bytes"), picture.component_bytes);
   glBindVertexArray(no_vertices_.id());
+  GLenum error = GL_NO_ERROR;
   for (std::optional<Part>& part : parts_) {
     if (!part) {
       continue;
@@ -62,10 +64,13 @@ void PlanePacker::begin(const DmaBufPicture& picture, const std::array<GLuint, 2
     glUniform1ui(program_.uniform("target_width"), part->target.size().width);
     part->target.bind();
     glDrawArrays(GL_TRIANGLES, 0, 3);
+    error = error != GL_NO_ERROR ? error : glGetError();  // before the readback, which may drop it
     const std::uint64_t at = offset_bytes + part->first_pixel * pixel_bytes;
     part->readback.begin(block, at, block->bytes().subspan(at, part->readback.size_bytes()));
+    error = error != GL_NO_ERROR ? error : glGetError();
   }
   ++in_flight_;
+  return error;
 }
 
 bool PlanePacker::wait_finished(std::int64_t deadline_ns) noexcept {

@@ -25,9 +25,9 @@ class PlanePacker {
   [[nodiscard]] bool fits(const DmaBufPicture& picture) const noexcept;
 
   /// Starts to read the picture, whose planes are in these textures, into the block. Requires in_flight() <
-  /// max_in_flight. The caller looks for errors of OpenGL.
-  void begin(const DmaBufPicture& picture, const std::array<GLuint, 2>& textures,
-             const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes) noexcept;
+  /// max_in_flight. The error of OpenGL, if there is one: then what comes into the block is no picture.
+  [[nodiscard]] GLenum begin(const DmaBufPicture& picture, const std::array<GLuint, 2>& textures,
+                             const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes) noexcept;
 
   /// Waits until the oldest picture is in its block, or until `deadline_ns` (monotonic). False at the deadline, after a
   /// loss, and when none is in flight.

@@ -65,7 +65,7 @@ void Readback::choose_method(std::optional<ReadbackMethod> wanted, const MemoryK
       download_ = std::make_unique<GpuDownload>(*device, size_bytes());
       method_ = ReadbackMethod::gpu_copy;
       return;
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       if (wanted) {
         throw;
       }
@@ -89,6 +89,12 @@ void Readback::choose_method(std::optional<ReadbackMethod> wanted, const MemoryK
   if (method_ == ReadbackMethod::persistent_buffer && !map_buffers()) {
     throw Error::failed("the OpenGL driver has no memory for three frames of " + format_bytes(size_bytes()) +
                         "; take a smaller --size");
+  }
+}
+
+void Readback::settle() noexcept {
+  if (download_) {
+    download_->settle();
   }
 }
 

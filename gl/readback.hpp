@@ -65,6 +65,9 @@ class Readback {
   /// The same without waiting.
   bool finished() noexcept { return wait_finished(0); }
 
+  /// Waits until the GPU copies to no slot by itself, at most 2 s. Slots that OpenGL writes to are not waited for.
+  void settle() noexcept;
+
   /// Whether the GPU was lost: readbacks in flight never finish.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 

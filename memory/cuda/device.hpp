@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -44,14 +43,6 @@ std::vector<CudaDeviceInfo> cuda_devices();
 /// CUDA_VISIBLE_DEVICES. Letters may be large. Throws Error (failed) that lists the GPUs, if none or several fit.
 const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted);
 
-class CudaHostRegistration;
-
-/// The host memory that is registered with CUDA through one CudaDevice. Kept by CudaHostRegistration.
-struct CudaHostRegistrations {
-  std::mutex mutex;  // guards what follows
-  std::vector<std::weak_ptr<CudaHostRegistration>> all;
-};
-
 /// A GPU with its primary context, which all users in this process share. Any thread.
 class CudaDevice {
  public:
@@ -64,13 +55,11 @@ class CudaDevice {
   [[nodiscard]] const CudaDeviceInfo& info() const noexcept { return info_; }
   [[nodiscard]] const cuda::Functions& functions() const noexcept { return functions_; }
   [[nodiscard]] cuda::Context context() const noexcept { return context_; }
-  [[nodiscard]] CudaHostRegistrations& host_registrations() const noexcept { return host_registrations_; }
 
  private:
   const cuda::Functions& functions_;
   const CudaDeviceInfo info_;
   cuda::Context context_ = nullptr;
-  mutable CudaHostRegistrations host_registrations_;
 };
 
 /// While it lives, the device's context is this thread's current one; then the one before is again.

@@ -1,12 +1,23 @@
 #include "memory/cuda/host_registration.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace framewire {
 
+namespace {
+
+/// All of this process.
+struct Known {
+  std::mutex mutex;  // guards what follows
+  std::vector<std::weak_ptr<CudaHostRegistration>> all;
+};
+
+}  // namespace
+
 std::shared_ptr<CudaHostRegistration> CudaHostRegistration::find_or_create(
     const std::shared_ptr<const CudaDevice>& device, std::shared_ptr<const HostBlock> host) {
-  CudaHostRegistrations& known = device->host_registrations();
+  static auto& known = *new Known;  // for ever: a thread of a driver that hangs may still need it
   const std::scoped_lock lock(known.mutex);
   std::erase_if(known.all, [](const auto& one) { return one.expired(); });
   for (const auto& one : known.all) {

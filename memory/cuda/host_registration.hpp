@@ -10,10 +10,10 @@
 namespace framewire {
 
 /// A block that is registered with CUDA, which locks its pages: a copy of other memory blocks the thread that starts
-/// it. CUDA takes each range once, so all users of a block share this. Any thread.
+/// it. CUDA takes each range once in a process, for all of its GPUs, so all users of a block share this. Any thread.
 class CudaHostRegistration {
  public:
-  /// Of this block: what another user of the device has, or a new one, which the first require() makes.
+  /// Of this block: what another user has, or a new one through `device`, which the first require() makes.
   static std::shared_ptr<CudaHostRegistration> find_or_create(const std::shared_ptr<const CudaDevice>& device,
                                                               std::shared_ptr<const HostBlock> host);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -321,15 +322,47 @@ TEST_F(GpuCopiesTest, AGpuThatHangsCostsOneWait) {
   ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
   ASSERT_NE(copies.memory(), nullptr);
   FrameTexture used({}, &copies);
-  FrameTexture fresh({}, &copies);  // has no memory of the GPU yet
-  EXPECT_EQ(drawn(used, frame.view()), frame.picture());
-  EXPECT_EQ(used.method(), UploadMethod::gpu_copy);
-  stand_in::hold_work(true);
-  for (FrameTexture* texture : {&used, &fresh}) {
+  FrameTexture other({}, &copies);
+  for (FrameTexture* texture : {&used, &other}) {
     EXPECT_EQ(drawn(*texture, frame.view()), frame.picture());
-    EXPECT_NE(texture->method(), UploadMethod::gpu_copy);
+    EXPECT_EQ(texture->method(), UploadMethod::gpu_copy);
   }
+  stand_in::hold_work(true);
+  EXPECT_EQ(drawn(used, frame.view()), frame.picture());
+  EXPECT_NE(used.method(), UploadMethod::gpu_copy);
+  EXPECT_EQ(copies.why_not(), "the GPU did not copy a frame in time");
+  const std::size_t objects = stand_in::objects();
+  EXPECT_EQ(drawn(other, frame.view()), frame.picture()) << "it does not try";
+  EXPECT_NE(other.method(), UploadMethod::gpu_copy);
+  EXPECT_LT(stand_in::objects(), objects) << "nor does it keep memory of the GPU";
   stand_in::hold_work(false);
+}
+
+TEST_F(GpuCopiesTest, ADriverThatHangsDoesNotKeepTheProgram) {
+  const auto may_open = std::make_shared<std::atomic<bool>>(false);
+  {
+    const GpuCopies copies([may_open](const DeviceUuid&) {
+      may_open->wait(false);
+      return nullptr;
+    });
+  }
+  EXPECT_GT(may_open.use_count(), 1) << "the thread is still in the driver";
+  may_open->store(true);
+  may_open->notify_all();
+  EXPECT_TRUE(eventually([&] { return may_open.use_count() == 1; }));
+}
+
+/// CUDA takes a range of host memory once, also for another of its GPUs.
+TEST_F(GpuCopiesTest, TwoUsersOfCudaShareTheirHostMemory) {
+  const CudaMemory again(choose_cuda_device(cuda_devices(), ""));
+  const HostFrame frame(PixelFormat::rgba);
+  for (const CudaMemory* const memory : std::array<const CudaMemory*, 2>{&*memory_, &again}) {
+    const auto block = memory->allocate_private("copies", 1 << 20, {});
+    const auto fence = block->copy_from_host({frame.block, frame.memory.get()}, CopyRange::at(0, 1 << 20));
+    EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::done; }));
+    EXPECT_EQ(memory_->prepare_copies({frame.block, frame.memory.get()}),
+              again.prepare_copies({frame.block, frame.memory.get()}));
+  }
 }
 
 /// CUDA takes a range of host memory once.

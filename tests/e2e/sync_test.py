@@ -156,10 +156,11 @@ class Sync(harness.EndToEnd):
         self.wait_for_pictures(60)
         begin = self.wait_for_pictures(ENOUGH_PICTURES)
         self.end(viewer)
-        # All frames wait longer on a busy machine, but those without the far stream less than before.
+        # All frames wait longer on a busy machine, also those that only wait for their own stream. But these wait less
+        # than before: without any of the far stream's way.
         waited_ms = self.waits_ms(began_s, stopped_s)
         self.assertGreater(waited_ms, WAY_MS / 2)
-        self.assertLess(self.waits_ms(forgotten_s, goes_on_s), waited_ms - WAY_MS / 2)
+        self.assertLess(self.waits_ms(forgotten_s, goes_on_s), waited_ms - WAY_MS / 4)
         self.assert_together(begin)
 
     def test_late_frames_are_shown_and_counted(self):

@@ -23,7 +23,7 @@ class PlanePackerTest : public GlTest {
     PlanePacker packer(picture);
     const auto block = HostBlock::create("test", offset_bytes + picture.size_bytes() + 4096);
     std::ranges::fill(block->bytes(), std::byte{0x5A});
-    packer.begin(picture, source.names(), block, offset_bytes);
+    EXPECT_EQ(packer.begin(picture, source.names(), block, offset_bytes), static_cast<GLenum>(GL_NO_ERROR));
     EXPECT_EQ(packer.in_flight(), 1U);
     EXPECT_TRUE(packer.wait_finished(monotonic_ns() + 20 * ns_per_s));
     EXPECT_EQ(packer.in_flight(), 0U);
@@ -59,7 +59,7 @@ TEST_F(PlanePackerTest, SeveralAreInFlightAndEndInOrder) {
   std::vector<PlaneTextures> sources;
   for (unsigned i = 0; i < PlanePacker::max_in_flight; ++i) {
     sources.emplace_back(picture, i);
-    packer.begin(picture, sources.back().names(), block, i * 4096);
+    EXPECT_EQ(packer.begin(picture, sources.back().names(), block, i * 4096), static_cast<GLenum>(GL_NO_ERROR));
   }
   for (unsigned i = 0; i < PlanePacker::max_in_flight; ++i) {
     ASSERT_TRUE(packer.wait_finished(monotonic_ns() + 20 * ns_per_s));

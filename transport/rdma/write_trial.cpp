@@ -56,18 +56,18 @@ void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memor
   const auto seen = HostBlock::create_private("a trial of RDMA", size_bytes);
   fill(pattern->bytes().first(size_bytes));
   const auto from = register_memory(memory_region.protection_domain, pattern, 0);
+  const auto back = register_memory(memory_region.protection_domain, seen, IBV_ACCESS_LOCAL_WRITE);
   LoopbackPair pair(memory_region.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::to_itself);
   if (!transfer(pair, IBV_WR_RDMA_WRITE, *from, memory_region, size_bytes)) {
     throw Error::failed(device + " could not write to " + memory + " in a trial; take --memory host");
   }
-  if (memory_region.needs_read_back) {
-    const auto back = register_memory(memory_region.protection_domain, seen, IBV_ACCESS_LOCAL_WRITE);
-    if (!transfer(pair, IBV_WR_RDMA_READ, *back, memory_region, 1)) {
-      throw Error::failed(device + " could not read back from " + memory + " in a trial; take --memory host");
-    }
+  if (memory_region.needs_read_back && !transfer(pair, IBV_WR_RDMA_READ, *back, memory_region, 1)) {
+    throw Error::failed(device + " could not read back from " + memory + " in a trial; take --memory host");
   }
   try {
-    memory_region.block->make_writes_visible();
+    if (!memory_region.needs_read_back) {  // as for frames
+      memory_region.block->make_writes_visible();
+    }
   } catch (const Error& error) {
     throw error.with_context("what " + device + " wrote to " + memory + " cannot be seen there");
   }

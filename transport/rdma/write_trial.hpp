@@ -8,7 +8,7 @@ namespace framewire {
 /// Has the RDMA device write a pattern to the beginning of the region, and the memory's own device copy it to host
 /// memory. A registration that succeeds does not prove that: an IOMMU or a bridge on the way between two devices may
 /// drop or divert what one writes. The region allows remote writes, and lies in the connection's PD. At set-up, any
-/// thread; takes milliseconds, and at most 4 s. Throws Error (failed) if the pattern does not arrive.
+/// thread; takes milliseconds, and at most 6 s. Throws Error (failed) if the pattern does not arrive.
 void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memory_region);
 
 }  // namespace framewire

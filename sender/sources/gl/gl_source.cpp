@@ -42,7 +42,7 @@ std::unique_ptr<const MemoryKind> memory_for_copies(const SourceOptions& options
   }
   try {
     return open_first(devices_of_context(), options.open_device_memory);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return nullptr;
   }
 }
@@ -121,6 +121,7 @@ void GlSource::run(Stream& stream) {
   context_.make_current();
   // On every exit: returns slots to the stream, and detaches the context, so that the destroying thread can use it.
   const auto leave = [this](void*) {
+    readback_->settle();
     for (auto& frame : in_flight_) {
       frame.reset();
     }
