@@ -29,6 +29,7 @@ std::unique_ptr<DmaBufReader> GlDmaBufReader::open(const std::string& drm_node) 
 
 GlDmaBufReader::GlDmaBufReader(EglContext context, ImportPlane import)
     : context_(std::move(context)), import_(std::move(import)) {
+  abandoned();  // so that it is there when no memory may be
   context_.make_current_beside_others();
   if (!import_) {
     import_ = [importer = DmaBufImporter(context_)](const DmaBufPlane& plane, std::uint32_t component_bytes) {
@@ -40,6 +41,11 @@ GlDmaBufReader::GlDmaBufReader(EglContext context, ImportPlane import)
 }
 
 GlDmaBufReader::GlDmaBufReader(EglContext context) : GlDmaBufReader(std::move(context), ImportPlane()) {}
+
+GlDmaBufReader::Abandoned& GlDmaBufReader::abandoned() {
+  static auto& all = *new Abandoned;
+  return all;
+}
 
 GlDmaBufReader::~GlDmaBufReader() {
   {
@@ -179,7 +185,9 @@ void GlDmaBufReader::follow_oldest(std::int64_t until_ns) noexcept {
   fail(loss.value_or(is_lost ? find_gl_loss().value_or("its OpenGL context is lost")
                              : "the GPU did not read a picture within 10 s"));
   if (!is_lost && packer_->method() == ReadbackMethod::pinned_memory && !is_stopping()) {
-    static_cast<void>(new std::deque<Reading>(std::exchange(readings_, {})));
+    Abandoned& kept = abandoned();
+    const std::scoped_lock lock(kept.mutex);
+    kept.readings.splice(kept.readings.end(), readings_);
   }
   for (Reading& reading : std::exchange(readings_, {})) {
     Job& job = reading.job;

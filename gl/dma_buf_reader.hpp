@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,6 +52,13 @@ class GlDmaBufReader final : public DmaBufReader {
     std::int64_t deadline_ns = 0;
   };
 
+  /// What GPUs that hang may still write to, for ever.
+  struct Abandoned {
+    std::mutex mutex;  // guards what follows
+    std::list<Reading> readings;
+  };
+  static Abandoned& abandoned();
+
   void run() noexcept;
   bool take_next(std::optional<Job>& next);
   void begin(Job job) noexcept;
@@ -64,7 +72,7 @@ class GlDmaBufReader final : public DmaBufReader {
   // The thread's.
   ImportPlane import_;
   std::unique_ptr<PlanePacker> packer_;
-  std::deque<Reading> readings_;
+  std::list<Reading> readings_;
   std::atomic<std::int64_t> end_ns_ = INT64_MAX;
 
   mutable std::mutex mutex_;  // guards what follows

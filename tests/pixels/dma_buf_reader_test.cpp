@@ -292,6 +292,6 @@ TEST_F(DmaBufReaderTest, SaysThatThereIsNoSuchGpu) {
 // What a GPU that hangs may still write to is never freed. LeakSanitizer asks for this; without it nobody does.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:framewire::GlDmaBufReader::read_by_gpu\nleak:framewire::GlDmaBufReader::follow_oldest";
+  return "leak:framewire::GlDmaBufReader::read_by_gpu";
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
