@@ -18,9 +18,13 @@ constexpr std::int64_t blocked_poll_ns = 20 * ns_per_ms;
 
 }  // namespace
 
-Renderer::Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options,
+Renderer::Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, DrawingOptions options,
                    std::function<void()> on_news)
-    : surface_(surface), frame_times_(frame_times), clock_(clock), options_(options), on_news_(std::move(on_news)) {
+    : surface_(surface),
+      frame_times_(frame_times),
+      clock_(clock),
+      options_(std::move(options)),
+      on_news_(std::move(on_news)) {
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return phase_ != Phase::starting; });

@@ -29,7 +29,7 @@ class Renderer {
   /// Starts the thread, and waits until it can draw. `surface`, `frame_times` and `clock` outlive it.
   /// `on_news` is called on the thread when failure(), take_screenshot() or take_warnings() has something. Throws Error
   /// if OpenGL cannot do what is needed.
-  Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, const DrawingOptions& options,
+  Renderer(Surface& surface, FrameTimesFile& frame_times, const Clock& clock, DrawingOptions options,
            std::function<void()> on_news);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
