@@ -112,8 +112,13 @@ bool shares_memory(const std::string& transport) {
   return kind && traits(*kind).shares_memory;
 }
 
-/// At least three significant digits, and no more behind the point.
+/// At least three significant digits, and no more behind the point. Large numbers in thousands, so that a table with
+/// them fits a terminal.
 std::string three_digits(double value) {
+  constexpr double large = 99'999.5;
+  if (value >= large) {
+    return fmt::format("{:.0f}k", value / 1e3);
+  }
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
   int decimals = std::clamp(2 - static_cast<int>(magnitude), 0, 6);
   // 0.09999 is rounded to a number with a digit more before the last.
@@ -235,7 +240,7 @@ std::string legend(const std::vector<RowResult>& rows, TableKind kind) {
         "credit, "
         "a\n"
         "socket with a byte, verbs with a message as long); for stream one way, with its queues.\n"
-        "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks.\n";
+        "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks. k: thousands.\n";
   }
   if (any([](const RowResult& row) { return !has_bandwidth(row.plan); })) {
     text +=
