@@ -15,6 +15,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/device_memory/on_llvmpipe.hpp"
 #include "tests/pixels/reference.hpp"
+#include "tests/pixels/two_colours.hpp"
 
 namespace framewire {
 namespace {
@@ -22,23 +23,6 @@ namespace {
 using test::eventually;
 
 constexpr std::byte untouched{0xa5};
-
-void draw(const OffscreenTarget& target, float red) {
-  target.bind();
-  glClearColor(red, 0.25F, 0.5F, 1.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  glEnable(GL_SCISSOR_TEST);
-  glScissor(0, 0, 11, 7);
-  glClearColor(0.0F, 1.0F, red, 0.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  glDisable(GL_SCISSOR_TEST);
-}
-
-std::vector<std::byte> pixels_of(const OffscreenTarget& target) {
-  std::vector<std::byte> pixels(target.size_bytes());
-  target.read_rgba(pixels, OffscreenTarget::RowOrder::top_down);
-  return pixels;
-}
 
 /// A frame of random samples in a block of host memory.
 struct HostFrame {
@@ -63,9 +47,11 @@ struct HostFrame {
 
 class GpuCopiesTest : public DeviceMemory {
  protected:
-  static bool is_prepared(GpuCopies& copies, const HostFrame& frame) {
-    const auto prepared = copies.prepare(frame.block);
-    return eventually([&] { return prepared->is_ready.load(); });
+  /// Its memory, which is prepared as long as the result lives.
+  static std::shared_ptr<const PreparedMemory> prepared(GpuCopies& copies, const HostFrame& frame) {
+    auto memory = copies.prepare(frame.block);
+    EXPECT_TRUE(eventually([&] { return memory->is_ready.load(); }));
+    return memory;
   }
 };
 
@@ -83,8 +69,8 @@ TEST_F(GpuDownloadTest, EverySliceGoesToItsSlotAndNothingBeside) {
     std::ranges::fill(block->bytes(), untouched);
     std::vector<std::vector<std::byte>> wanted;
     for (std::uint64_t slot = 1; slot <= Readback::max_in_flight; ++slot) {
-      draw(target, 0.2F * static_cast<float>(slot));
-      wanted.push_back(pixels_of(target));
+      draw_two_colours(target, 0.2F * static_cast<float>(slot));
+      wanted.push_back(read_back(target));
       target.bind();
       readback.begin(block, slot * 16384, block->bytes().subspan(slot * 16384));
     }
@@ -108,8 +94,8 @@ TEST_F(GpuDownloadTest, ASliceIsThereWhenTheGpuHasCopiedIt) {
   const OffscreenTarget target(size);
   Readback readback(size.width, size.height, {}, 1, &*memory_);
   const auto block = HostBlock::create("slots", 16384);
-  draw(target, 0.75F);
-  const auto wanted = pixels_of(target);
+  draw_two_colours(target, 0.75F);
+  const auto wanted = read_back(target);
   target.bind();
   stand_in::hold_work(true);
   readback.begin(block, 0, block->bytes());
@@ -130,8 +116,8 @@ TEST_F(GpuDownloadTest, WhatTheGpuDoesNotCopyOpenGlBrings) {
     ASSERT_EQ(readback.method(), ReadbackMethod::gpu_copy);
     const auto block = HostBlock::create("slots", 2 * offset_bytes);
     for (const float red : {0.25F, 0.75F, 1.0F}) {
-      draw(target, red);
-      const auto wanted = pixels_of(target);
+      draw_two_colours(target, red);
+      const auto wanted = read_back(target);
       target.bind();
       if (red == 0.75F || function == std::string_view("cuMemHostRegister")) {
         stand_in::fail(function, 999);
@@ -163,8 +149,8 @@ TEST_F(GpuDownloadTest, IsTriedBeforeItIsTaken) {
 TEST_F(GpuDownloadTest, ASlotOfNoBlockTakesAnotherWay) {
   const OffscreenTarget target(size);
   Readback readback(size.width, size.height, {}, 1, &*memory_);
-  draw(target, 0.75F);
-  const auto wanted = pixels_of(target);
+  draw_two_colours(target, 0.75F);
+  const auto wanted = read_back(target);
   target.bind();
   std::vector<std::byte> slot(readback.size_bytes());
   readback.begin({}, 0, slot);
@@ -196,9 +182,8 @@ TEST_F(GpuCopiesTest, EveryFormatIsDrawnAsByTheProcessor) {
     }
     SCOPED_TRACE(one.name);
     const HostFrame frame(one.format);
-    ASSERT_TRUE(is_prepared(copies, frame));
+    const auto kept = prepared(copies, frame);
     FrameTexture texture({}, &copies);
-    const auto kept = copies.prepare(frame.block);
     const bool is_in_place = can_be_read_in_place(frame.layout);
     EXPECT_TRUE(eventually([&] {
       EXPECT_EQ(drawn(texture, frame.view()), frame.picture());
@@ -211,8 +196,7 @@ TEST_F(GpuCopiesTest, SlicesAreCopiedAsTheyCome) {
   GpuCopies copies(*memory_);
   const HostFrame before(PixelFormat::nv12, 3);
   const HostFrame frame(PixelFormat::nv12, 7);
-  const auto kept = copies.prepare(before.block);
-  ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
+  const auto kept = prepared(copies, before);
   FrameTexture texture({}, &copies);
   ASSERT_EQ(drawn(texture, before.view()), before.picture());
   const std::vector<std::byte> old = before.picture();
@@ -235,11 +219,9 @@ TEST_F(GpuCopiesTest, SlicesAreCopiedAsTheyCome) {
 TEST_F(GpuCopiesTest, TheFrameMayBeOverwrittenOnceItIsUploaded) {
   GpuCopies copies(*memory_);
   const HostFrame frame(PixelFormat::rgba);
-  ASSERT_TRUE(is_prepared(copies, frame));
-  const auto kept = copies.prepare(frame.block);
+  const auto kept = prepared(copies, frame);
   FrameTexture texture({}, &copies);
   const std::vector<std::byte> picture = frame.picture();
-  ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
   ASSERT_TRUE(texture.upload(frame.view()));
   EXPECT_EQ(texture.method(), UploadMethod::gpu_copy);
   EXPECT_TRUE(texture.upload_done());
@@ -287,7 +269,7 @@ TEST_F(GpuCopiesTest, WithoutSuchAGpuFramesTakeAnotherWay) {
 TEST_F(GpuCopiesTest, AGpuThatFailsInTheTrialIsNotTaken) {
   const HostFrame frame(PixelFormat::rgba);
   GpuCopies copies(*memory_);
-  ASSERT_TRUE(is_prepared(copies, frame));
+  const auto kept = prepared(copies, frame);
   stand_in::fail("cuMemcpyHtoDAsync", 999);
   EXPECT_EQ(copies.memory(), nullptr);
   EXPECT_NE(copies.why_not().value_or("").find("cuMemcpyHtoDAsync"), std::string::npos);
@@ -299,8 +281,7 @@ TEST_F(GpuCopiesTest, AFrameThatTheGpuDoesNotCopyIsShownAllTheSame) {
     SCOPED_TRACE(function);
     GpuCopies copies(*memory_);
     const HostFrame frame(PixelFormat::nv12);
-    const auto kept = copies.prepare(frame.block);
-    ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
+    const auto kept = prepared(copies, frame);
     ASSERT_NE(copies.memory(), nullptr);
     FrameTexture texture({}, &copies);
     if (function != std::string_view("cuMemCreate")) {
@@ -318,8 +299,7 @@ TEST_F(GpuCopiesTest, AFrameThatTheGpuDoesNotCopyIsShownAllTheSame) {
 TEST_F(GpuCopiesTest, AGpuThatHangsCostsOneWait) {
   GpuCopies copies(*memory_);
   const HostFrame frame(PixelFormat::rgba);
-  const auto kept = copies.prepare(frame.block);
-  ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
+  const auto kept = prepared(copies, frame);
   ASSERT_NE(copies.memory(), nullptr);
   FrameTexture used({}, &copies);
   FrameTexture other({}, &copies);
@@ -394,8 +374,7 @@ TEST_F(GpuCopiesTest, MemoryThatThisProcessMayOnlyReadIsCopiedToo) {
   theirs.memory = HostBlock::map_read_only(FileDescriptor(::fcntl(mine.memory->memfd(), F_DUPFD_CLOEXEC, 0)), 1 << 20);
   theirs.block = theirs.memory;
   GpuCopies copies(*memory_);
-  const auto kept = copies.prepare(theirs.block);
-  ASSERT_TRUE(eventually([&] { return kept->is_ready.load(); }));
+  const auto kept = prepared(copies, theirs);
   FrameTexture texture({}, &copies);
   EXPECT_EQ(drawn(texture, theirs.view()), mine.picture());
   EXPECT_EQ(texture.method(), UploadMethod::gpu_copy);

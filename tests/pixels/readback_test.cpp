@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "gl/offscreen_target.hpp"
 #include "tests/pixels/gl_test.hpp"
+#include "tests/pixels/two_colours.hpp"
 
 namespace framewire {
 namespace {
@@ -20,25 +21,6 @@ constexpr std::size_t bytes = std::size_t{67} * 35 * 4;
 
 std::int64_t soon_ns() {
   return monotonic_ns() + 20 * ns_per_s;
-}
-
-/// Colours the lower left half, so that exchanged rows and columns are noticed.
-void draw(const OffscreenTarget& target, float red) {
-  target.bind();
-  glDisable(GL_SCISSOR_TEST);
-  glClearColor(red, 0.25F, 0.5F, 1.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  glEnable(GL_SCISSOR_TEST);
-  glScissor(0, 0, 11, 7);
-  glClearColor(0.0F, 1.0F, red, 0.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  glDisable(GL_SCISSOR_TEST);
-}
-
-std::vector<std::byte> expected(const OffscreenTarget& target, std::size_t size_bytes = bytes) {
-  std::vector<std::byte> pixels(size_bytes);
-  target.read_rgba(pixels, OffscreenTarget::RowOrder::top_down);  // row 0 first, as in Readback
-  return pixels;
 }
 
 bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -63,8 +45,8 @@ TEST_F(ReadbackTest, EveryMethodGivesTheSameBytesAndNothingBesideTheSlot) {
     Readback readback(size.width, size.height, method);
     const auto block = HostBlock::create("readback", 65536);
     std::ranges::fill(block->bytes(), std::byte{0xa5});
-    draw(target, 0.75F);
-    const auto wanted = expected(target);
+    draw_two_colours(target, 0.75F);
+    const auto wanted = read_back(target);
     target.bind();
     constexpr std::uint64_t offset = 8192;
     readback.begin(block, offset, block->bytes().subspan(offset, bytes + 100));
@@ -87,8 +69,8 @@ TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
     const auto block = HostBlock::create("readback", std::uint64_t{3} * 12288);
     std::vector<std::vector<std::byte>> wanted;
     for (std::size_t i = 0; i < Readback::max_in_flight; ++i) {
-      draw(target, 0.2F * static_cast<float>(i));
-      wanted.push_back(expected(target));
+      draw_two_colours(target, 0.2F * static_cast<float>(i));
+      wanted.push_back(read_back(target));
       target.bind();
       readback.begin(block, i * 12288, block->bytes().subspan(i * 12288, 12288));
     }
@@ -113,8 +95,8 @@ TEST_F(ReadbackTest, SlicesFinishOneByOne) {
       const auto block = HostBlock::create("readback", std::uint64_t{2} * 90112);
       std::vector<std::vector<std::byte>> wanted;
       for (std::size_t i = 0; i < 2; ++i) {
-        draw(target, 0.3F + 0.2F * static_cast<float>(i));
-        wanted.push_back(expected(target, size_bytes));
+        draw_two_colours(target, 0.3F + 0.2F * static_cast<float>(i));
+        wanted.push_back(read_back(target));
         target.bind();
         readback.begin(block, i * 90112, block->bytes().subspan(i * 90112, 90112));
       }
@@ -140,8 +122,8 @@ TEST_F(ReadbackTest, AnotherBlockIsTakenAtOnce) {
     Readback readback(size.width, size.height, method);
     for (int i = 0; i < 7; ++i) {  // more blocks than are remembered
       const auto block = HostBlock::create("readback", bytes);
-      draw(target, 0.1F * static_cast<float>(i));
-      const auto wanted = expected(target);
+      draw_two_colours(target, 0.1F * static_cast<float>(i));
+      const auto wanted = read_back(target);
       target.bind();
       readback.begin(block, 0, block->bytes());
       ASSERT_TRUE(readback.wait_finished(soon_ns()));
@@ -160,8 +142,8 @@ TEST_F(ReadbackTest, FallsBackWhenTheDriverCannotPinTheBlock) {
   // Memory at a different address than the block's, like a driver that pins a copy.
   const auto block = HostBlock::create("readback", 65536);
   const auto elsewhere = HostBlock::create("readback", 65536);
-  draw(target, 0.6F);
-  const auto wanted = expected(target);
+  draw_two_colours(target, 0.6F);
+  const auto wanted = read_back(target);
   target.bind();
   readback.begin(block, 0, elsewhere->bytes());
   ASSERT_TRUE(readback.wait_finished(soon_ns()));
