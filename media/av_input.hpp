@@ -48,7 +48,7 @@ struct AvInputOptions {
   const MemoryKind* slots_memory = &host_memory();
   /// Reads pictures that VA-API decodes by their GPU; called for the first one. Empty: the processor copies them.
   OpenDmaBufReader open_dma_buf_reader{};
-  /// When true, opening stops waiting for a network or a device and throws Error.
+  /// When true, opening stops waiting for a network or a device and throws Error, and start_copy() waits for no GPU.
   std::function<bool()> is_cancelled{};
 };
 

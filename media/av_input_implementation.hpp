@@ -23,7 +23,7 @@ class AvInput::Implementation {
   static constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
 
   Implementation(AvInputOptions options, Log& log) : options_(std::move(options)), log_(&log) {
-    interrupt_.set_cancelled(std::exchange(options_.is_cancelled, {}));
+    interrupt_.set_cancelled(std::exchange(options_.is_cancelled, [this] { return interrupt_.is_cancelled(); }));
     open();
     read_first();
   }

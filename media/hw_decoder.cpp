@@ -181,12 +181,19 @@ void HwDecoder::await_room(const std::string& gpu, std::int64_t longest_ns) {
     under_way_.pop_front();
   }
   while (under_way_.size() >= static_cast<std::size_t>(most_copies_)) {
-    if (wait_until_finished(*under_way_.front(), monotonic_ns() + longest_ns) == FenceState::pending) {
+    if (await(*under_way_.front(), longest_ns) == FenceState::pending) {
+      if (is_cancelled()) {
+        return;
+      }
       throw Error::failed(gpu + " did not copy a decoded picture within " + std::to_string(longest_ns / ns_per_s) +
                           " s");
     }
     under_way_.pop_front();
   }
+}
+
+FenceState HwDecoder::await(Fence& fence, std::int64_t longest_ns) {
+  return wait_until_finished(fence, monotonic_ns() + longest_ns, is_cancelled_);
 }
 
 std::shared_ptr<Fence> HwDecoder::start_copy(const AVFrame& /*picture*/, const FrameLayout& /*layout*/,

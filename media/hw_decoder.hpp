@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,10 @@ class HwDecoder {
   [[nodiscard]] const AVCodec* find_codec(AVCodecID codec) const noexcept;
   /// Makes a decoder of find_codec() use the device. Before avcodec_open2(); this is its owner's `hardware`.
   void attach(AVCodecContext& decoder);
+
+  /// Asked now and then while the GPU is waited for. Once it is true, nothing is waited for any more: what a GPU that
+  /// hangs was to copy is under way for ever.
+  void set_cancelled(std::function<bool()> is_cancelled) { is_cancelled_ = std::move(is_cancelled); }
 
   [[nodiscard]] HwAccelKind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return framewire::name(kind_); }
@@ -75,7 +80,11 @@ class HwDecoder {
 
   /// Waits until start_copy() may have another picture under way. libav has few, and its next call fails if the GPU
   /// still reads all of them. Throws Error (failed) that names the `gpu` if that takes longer than `longest_ns`.
+  /// Returns without room once the program is to end.
   void await_room(const std::string& gpu, std::int64_t longest_ns);
+  /// As wait_until_finished(), but no longer than until the program is to end.
+  [[nodiscard]] FenceState await(Fence& fence, std::int64_t longest_ns);
+  [[nodiscard]] bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
   /// What start_copy() has started.
   void add_copy(std::shared_ptr<Fence> fence) { under_way_.push_back(std::move(fence)); }
 
@@ -85,6 +94,7 @@ class HwDecoder {
 
   const HwAccelKind kind_;
   const BufferRef device_;
+  std::function<bool()> is_cancelled_;
   AVPixelFormat format_ = AV_PIX_FMT_NONE;  // of its pictures
   bool was_tried_ = false;                  // libav has begun to set the device up for this stream
   bool is_refused_ = false;

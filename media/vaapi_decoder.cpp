@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "media/av_format.hpp"
 #include "media/drm_picture.hpp"
-#include "memory/fence_wait.hpp"
 
 namespace framewire::libav {
 
@@ -184,7 +183,10 @@ void VaapiDecoder::try_first(const AVFrame& picture, const FrameLayout& layout) 
   const auto by_gpu = HostBlock::create("the first decoded picture", layout.size_bytes + 4);
   const auto by_processor = HostBlock::create_private("the first decoded picture", layout.size_bytes);
   const auto fence = reader_->start(std::make_shared<VaapiPicture>(picture, layout), by_gpu, 0);
-  const FenceState state = wait_until_finished(*fence, monotonic_ns() + longest_first_read_ns);
+  const FenceState state = await(*fence, longest_first_read_ns);
+  if (state == FenceState::pending && is_cancelled()) {
+    return;  // the processor would wait for the same GPU
+  }
   if (const std::string failure = reader_->failure(); !failure.empty() || state != FenceState::done) {
     throw Error::failed(failure.empty() ? "the GPU did not read the first picture" : failure);
   }

@@ -95,6 +95,7 @@ void VideoDecoder::open_on_device(HwAccelKind kind) {
   if (!device_ || device_->kind() != kind) {
     device_ = HwDecoder::open({.kind = kind, .device = options_.hw_accel.device}, *options_.slots_memory,
                               options_.open_dma_buf_reader);
+    device_->set_cancelled(options_.is_cancelled);
   }
   const AVCodec* const decoding = device_->find_codec(coding_->codec);
   if (decoding == nullptr) {

@@ -159,13 +159,12 @@ class NvdecCopies : public DecodedFilm {
 TEST_F(NvdecCopies, OfASlowGpuAreWaitedFor) {
   cuda_stand_in::hold_work(true);
   const std::vector<std::shared_ptr<Fence>> under_way{copy_next(), copy_next(), copy_next()};
-  std::thread later([] {
+  const std::jthread later([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     cuda_stand_in::hold_work(false);
   });
   const std::shared_ptr<Fence> next = copy_next();
   EXPECT_EQ(under_way.front()->state(), FenceState::done);
-  later.join();
   EXPECT_LE(nvcuvid_stand_in::most_mapped_pictures(), 5U);
 }
 
@@ -178,6 +177,18 @@ TEST_F(NvdecCopies, ThatDoNotEndAreAnError) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the GPU Stand-in 0 did not copy a decoded picture within 2 s");
   }
+}
+
+/// A program that is to end does not wait for a GPU that hangs.
+TEST_F(NvdecCopies, ThatDoNotEndDelayNoEnd) {
+  cuda_stand_in::hold_work(true);
+  bool is_cancelled = false;
+  input_->set_cancelled([&] { return is_cancelled; });
+  const std::vector<std::shared_ptr<Fence>> under_way{copy_next(), copy_next(), copy_next()};
+  EXPECT_EQ(input_->read(), AvRead::frame);
+  is_cancelled = true;
+  const std::shared_ptr<Block> slot = HostBlock::create_private("a picture", input_->format().layout.size_bytes);
+  EXPECT_EQ(input_->start_copy(slot, 0)->state(), FenceState::pending);
 }
 
 TEST_F(NvdecCopies, GoOnlyWhereThereIsRoom) {
