@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,7 +78,6 @@ EGLContext make_context(EGLDisplay display, std::string& why) {
     why = std::string("eglInitialize: ") + egl_error_text(eglGetError());
     return EGL_NO_CONTEXT;
   }
-  gladLoaderLoadEGL(display);  // the functions of this display's version
   const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
   for (const char* needed : {"EGL_KHR_no_config_context", "EGL_KHR_surfaceless_context"}) {
     if (!names_extension(extensions, needed)) {
@@ -107,13 +107,24 @@ EGLContext make_context(EGLDisplay display, std::string& why) {
   return context;
 }
 
-/// Without a display glad does not know the version and loads only EGL 1.0. These two functions are needed to get a
-/// display.
-void load_client_functions() {
+template <typename Function>
+bool find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(eglGetProcAddress(name));
+  return function != nullptr;
+}
+
+/// Once in a process: other threads call by these pointers. Each is the same for all displays. Without a display glad
+/// knows no version, and loads those of EGL 1.0; the rest of what is used here is newer.
+void load_functions() {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  if (eglGetPlatformDisplay != nullptr) {
+    return;
+  }
   if (gladLoaderLoadEGL(EGL_NO_DISPLAY) != 0) {
-    eglGetPlatformDisplay = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYPROC>(eglGetProcAddress("eglGetPlatformDisplay"));
-    eglQueryDevicesEXT = reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(eglGetProcAddress("eglQueryDevicesEXT"));
-    if (eglGetPlatformDisplay != nullptr) {
+    find(eglQueryDevicesEXT, "eglQueryDevicesEXT");
+    if (find(eglBindAPI, "eglBindAPI") && find(eglGetCurrentContext, "eglGetCurrentContext") &&
+        find(eglGetPlatformDisplay, "eglGetPlatformDisplay")) {
       return;
     }
   }
@@ -253,7 +264,7 @@ DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
 
 EglContext EglContext::create(const std::optional<DeviceUuid>& wanted) {
   require_room_for_opengl();
-  load_client_functions();
+  load_functions();
   Attempts attempts;
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   DisplayAndContext made = try_devices(extensions, wanted, attempts);
@@ -272,7 +283,7 @@ EglContext EglContext::create(const std::optional<DeviceUuid>& wanted) {
 /// read the GPU's memory slower than the processor by itself.
 EglContext EglContext::create_on(const std::string& drm_node) {
   require_room_for_opengl();
-  load_client_functions();
+  load_functions();
   Attempts attempts;
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   const DisplayAndContext made =
