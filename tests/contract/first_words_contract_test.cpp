@@ -254,7 +254,7 @@ TEST_F(Meeting, OverTcpSendsSmallThingsAtOnce) {
 
 /// Somebody listens, and is busy.
 TEST_F(Meeting, WaitsWhereTheUnixSocketsQueueIsFull) {
-  const std::uint16_t port = 1;  // no other program's
+  const std::uint16_t port = 3;  // no other program's
   const SocketAddress address = unix_address(port);
   const FileDescriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::bind(listening.get(), address.get(), address.size_bytes), 0);

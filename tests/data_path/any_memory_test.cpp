@@ -107,6 +107,7 @@ TEST_P(AnyMemory, ADeviceThatNeverFinishesHoldsItsSlotAndNobodyElse) {
     Subscriber viewer(dialling(GetParam()), log_);
     EXPECT_EQ(take_all(viewer, host_memory()).size(), 19U) << "after the timeout the others pass";
   }
+  ASSERT_TRUE(eventually([&] { return !service_->reports().empty(); })) << "the sender's session ends, too";
   EXPECT_EQ(stream_->slots_in_use(), 1U) << "the device may still write this one";
   EXPECT_NE(log_.text().find("did not fill it within 2 s"), std::string::npos) << log_.text();
   stuck->finish(FenceState::done);

@@ -1,6 +1,7 @@
 // One descriptor each, for programs with an event loop of their own: never a frame without it being readable.
 #include <poll.h>
 
+#include <chrono>
 #include <thread>
 
 #include "tests/library/programs.hpp"
@@ -57,6 +58,11 @@ TEST(LibraryDescriptors, AReceiversIsQuietWithoutFrames) {
   ASSERT_EQ(fw_receiver_descriptor(receiving.receiver, &descriptor), FW_OK);
   fw_frame* frame = nullptr;
   fw_event event{};
+  fw_receiver_counts counts{};
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (counts.slots == 0 && std::chrono::steady_clock::now() < until) {  // until the receiver knows of it, too
+    ASSERT_EQ(fw_receiver_get_counts(receiving.receiver, &counts, sizeof counts), FW_OK);
+  }
   int turns = 0;
   while (is_readable(descriptor, 300) && ++turns < 50) {
     EXPECT_EQ(fw_receiver_acquire(receiving.receiver, 0, &frame), FW_NOTHING);
@@ -165,8 +171,14 @@ TEST(LibraryDescriptors, AStreamsIsQuietOnceClaimHasToldTheEnd) {
     fw_slot* slot = nullptr;
     ASSERT_EQ(fw_stream_descriptor(sending.stream, &descriptor), FW_OK);
     ASSERT_EQ(sending.send(1, FW_CLAIM_UNWATCHED), FW_OK);
-    ASSERT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_NOBODY);
-    EXPECT_FALSE(is_readable(descriptor, 0));
+    const bool ends_by_itself = !options.empty() && options.front().first == "duration";
+    const fw_result result = fw_stream_claim(sending.stream, 0, 0, &slot);
+    if (ends_by_itself && result == FW_ENDED) {  // already, on a busy machine
+      EXPECT_FALSE(is_readable(descriptor, 50));
+      continue;
+    }
+    ASSERT_EQ(result, FW_NOBODY);
+    EXPECT_TRUE(ends_by_itself || !is_readable(descriptor, 0));
     if (options.empty()) {
       EXPECT_EQ(fw_sender_drain(sending.sender, second_ns), FW_OK);
     } else if (options.front().first == "frames") {
@@ -185,12 +197,15 @@ TEST(LibraryDescriptors, WakeMakesThemReadable) {
   ASSERT_EQ(fw_stream_claim(sending.stream, timeout_ns, 0, &slot), FW_OK);
   fw_slot_unref(slot);
   fw_receiver_destroy(std::exchange(receiving.receiver, nullptr));
+  // Until the viewer has left. Its session may still tell of slots when claim() first says that nobody is there.
   fw_result result = FW_OK;
-  while ((result = fw_stream_claim(sending.stream, 0, 0, &slot)) != FW_NOBODY) {  // until the viewer has left
-    ASSERT_EQ(result, FW_OK);
-    fw_slot_unref(slot);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((result = fw_stream_claim(sending.stream, 0, 0, &slot)) != FW_NOBODY || is_readable(of_stream, 0)) {
+    ASSERT_TRUE(std::chrono::steady_clock::now() < until) << "it is never quiet";
+    if (result == FW_OK) {
+      fw_slot_unref(slot);
+    }
   }
-  EXPECT_FALSE(is_readable(of_stream, 0));
   ASSERT_EQ(fw_stream_wake(sending.stream), FW_OK);
   EXPECT_TRUE(is_readable(of_stream, timeout_ms));
   EXPECT_EQ(fw_stream_claim(sending.stream, 0, 0, &slot), FW_WOKEN);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/wait.hpp"
+#include "tests/base/held_port.hpp"
 #include "tests/base/silent_peers.hpp"
 #include "tests/transport/control_sockets.hpp"
 #include "tests/transport/control_support.hpp"
@@ -125,11 +126,10 @@ TEST(Listener, NamesThePortThatAnotherProgramHasByTcp) {
 }
 
 TEST(Listener, GetsItsPortBackAtOnce) {
-  std::uint16_t port = 0;
+  const test::HeldPort held;
   for (int round = 0; round < 3; ++round) {
-    Listener listener(on("127.0.0.1", port));
-    port = listener.port();
-    const DialledSocket dialled = dial({.host = "127.0.0.1", .port = port}, soon_ns(), DialMode::tcp);
+    Listener listener(on("127.0.0.1", held.port()));
+    const DialledSocket dialled = dial({.host = "127.0.0.1", .port = held.port()}, soon_ns(), DialMode::tcp);
     accept_soon(listener);
   }
 }
@@ -213,7 +213,7 @@ TEST(Dial, RefusesAUnixSocketOfAnotherUser) {
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
   const FileDescriptor ready(fds[0]);
   FileDescriptor done(fds[1]);
-  constexpr std::uint16_t port = 1;  // without a TCP listener
+  constexpr std::uint16_t port = 2;  // no other test's, and without a TCP listener
   const SocketAddress address = unix_address(port);
   int stop[2] = {-1, -1};
   ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0);
@@ -281,13 +281,10 @@ TEST(Listener, WithoutDescriptorsForAllItsAddressesThereIsNone) {
 }
 
 TEST(Dial, SaysThatNothingListens) {
-  std::uint16_t port = 0;
-  {
-    Listener listener(on("127.0.0.1"));
-    port = listener.port();
-  }
-  const std::string words = "nothing listens at 127.0.0.1:" + std::to_string(port);
-  expect_error(error_of([&] { dial({.host = "127.0.0.1", .port = port}, soon_ns()); }), ExitStatus::lost_peer, words);
+  const test::HeldPort held;
+  const HostPort at{.host = "127.0.0.1", .port = held.port()};
+  expect_error(error_of([&] { dial(at, soon_ns()); }), ExitStatus::lost_peer,
+               "nothing listens at " + format_host_port(at));
 }
 
 TEST(Dial, GivesUpAtItsDeadline) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -218,7 +219,9 @@ TEST_F(SessionBounds, NorDoesAViewerThatDials) {
 }
 
 /// Plays a sender up to the data connection. Returns the viewer's channel.
-std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(Listener& listener, std::optional<bool> encrypt = {}) {
+std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(
+    Listener& listener, std::optional<bool> encrypt = {},
+    const std::function<void(MessageChannel&)>& before_answer = {}) {
   AuthenticatedChannel viewer = authenticate_listener(accept(listener), {.key = {}, .insecure = true});
   const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
   const Token token = Token::random();
@@ -230,16 +233,23 @@ std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(Listener& listener, 
   viewer.channel->send(to_json(ConnectMessage{.token = token.hex()}));
   AcceptedSocket data = accept(listener);
   read_data_hello(data.fd.get(), monotonic_ns() + timeout_ns);
+  if (before_answer) {
+    before_answer(*viewer.channel);
+  }
   send_data_answer(data.fd.get(), token, connection, monotonic_ns() + timeout_ns);
   return {std::move(viewer), std::move(data)};
 }
 
 /// A sender that answers no question and sends other messages until the viewer hangs up.
 void talk_on(Listener& listener, std::atomic<int>& said) {
-  const auto [viewer, data] = set_up_link(listener);
-  for (const std::int64_t end_ns = monotonic_ns() + timeout_ns; monotonic_ns() < end_ns; ++said) {
+  const auto say = [&](MessageChannel& viewer) {
+    viewer.send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
+    ++said;
+  };
+  const auto [viewer, data] = set_up_link(listener, {}, say);
+  for (const std::int64_t end_ns = monotonic_ns() + timeout_ns; monotonic_ns() < end_ns;) {
     try {
-      viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
+      say(*viewer.channel);
     } catch (const Error&) {
       return;  // the viewer has hung up
     }
@@ -270,7 +280,7 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   EXPECT_LT(monotonic_ns() - begin_ns, timeout_ns);
   sender.join();
   EXPECT_NE(why.find("did not finish the handshake in time"), std::string::npos) << why;
-  EXPECT_GT(said, 1);
+  EXPECT_GE(said, 1);
 }
 
 /// Plays a sender that has no place: it says so before its answer on the data connection comes.

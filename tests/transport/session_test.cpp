@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/held_port.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/transport/pattern_sender.hpp"
 #include "tests/transport/relay.hpp"
@@ -186,14 +187,14 @@ TEST_P(Sessions, OneViewerTooManyIsRefusedWithAnError) {
 }
 
 TEST_P(Sessions, AViewerWaitsForItsSenderAndComesBackToIt) {
-  start_sender({.delivery = Delivery::latest}, 0);
-  const std::uint16_t port = service_->port();
+  const test::HeldPort held;
+  start_sender({.delivery = Delivery::latest}, 0, held.port());
   const SubscriberOptions options = dialling();
   stop_sender();
   Subscriber subscriber(options, log_);
   EXPECT_TRUE(eventually([&] { return subscriber.status().message.find("nothing listens") != std::string::npos; }));
   EXPECT_EQ(subscriber.status().state, SubscriberState::waiting);
-  start_sender({.delivery = Delivery::latest}, 0, port);
+  start_sender({.delivery = Delivery::latest}, 0, held.port());
   EXPECT_EQ(take_all(subscriber, 20), 20U);
   EXPECT_EQ(subscriber.counts().sessions, 1U);
 }

@@ -364,11 +364,12 @@ TEST_F(StreamDescriptor, SaysNothingUnlessArmed) {
 }
 
 TEST(StreamDescriptorOfALimitedStream, TellsOfTheLimitOfTime) {
-  Stream stream({.name = "test", .max_duration_ns = 20 * ns_per_ms});
+  Stream stream({.name = "test", .max_duration_ns = 200 * ns_per_ms});
   stream.begin_epoch(format);
   EXPECT_TRUE(stream.publish(std::move(*stream.claim({.unwatched = true})), {}));
-  EXPECT_TRUE(stream.arm());
-  EXPECT_TRUE(wait_for(stream.descriptor(), POLLIN, monotonic_ns() + timeout_ns));
+  if (stream.arm()) {  // else the time is over already
+    EXPECT_TRUE(wait_for(stream.descriptor(), POLLIN, monotonic_ns() + timeout_ns));
+  }
   EXPECT_TRUE(stream.is_stopping());
 }
 

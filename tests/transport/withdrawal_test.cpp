@@ -63,6 +63,7 @@ TEST_F(Withdrawal, WhatWasNotTakenIsLostAndNotTorn) {
   EXPECT_TRUE(held->is_withdrawn());
   EXPECT_FALSE(held->is_session_open());
   const SubscriberCounts counts = takes_one.counts();
+  ASSERT_TRUE(eventually([&] { return service_->reports().size() == 1; })) << "its report is the first one";
   goes_on.close({});
   stop_sender();
   ASSERT_EQ(reports_.size(), 2U);
