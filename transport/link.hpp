@@ -85,8 +85,8 @@ class LinkEnd {
   /// The error message for a state other than open.
   [[nodiscard]] virtual std::string fault() const = 0;
   /// By which way this end's device reaches frames in `memory`, if that is a device's and the link's own device reads
-  /// or writes there. Tries it with a little of that memory, which takes milliseconds. Before the first epoch, on its
-  /// thread. Nothing is an error here: where no way works, the epoch says why.
+  /// or writes there: those of the newest epoch; before the first, tries it with a little of that memory, which takes
+  /// milliseconds. On the thread of begin_epoch(). Nothing is an error here: where no way works, the epoch says why.
   [[nodiscard]] virtual MemoryAccess access_to(const MemoryKind& /*memory*/) const { return {}; }
 
   /// Does what no frame and no credit does: notices that the peer is gone, frees what is no longer used, and writes

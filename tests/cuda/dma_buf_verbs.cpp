@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -37,13 +39,16 @@ struct Book {
   int dma_buf_error = 0;
   int address_error = EFAULT;
   bool leads_astray = false;
+  bool leads_addresses_astray = false;
   Mlx5Library mlx5_library = Mlx5Library::usual;
   bool is_mlx5 = false;
   int path_error = ENODEV;
   int data_direct_error = 0;
+  int data_direct_left = INT_MAX;
   bool delays_writes = false;
   std::vector<Registered> registered;
   std::map<ibv_mr*, Living> living;
+  std::size_t most_living = 0;
 };
 
 Book& book() {
@@ -62,6 +67,12 @@ ibv_mr* register_pages(ibv_pd* domain, void* address, std::size_t length, std::u
 ibv_mr* fail(int error_number) {
   errno = error_number;
   return nullptr;
+}
+
+void add(ibv_mr* mr, const Living& living, const Registered& as) {
+  book().living[mr] = living;
+  book().most_living = std::max(book().most_living, book().living.size());
+  book().registered.push_back(as);
 }
 
 /// What the kernel checks.
@@ -99,9 +110,8 @@ ibv_mr* register_mapping(ibv_pd* domain, void* pages, std::uint64_t offset, cons
     ::munmap(pages, as.size_bytes);
     return fail(error_number);
   }
-  book().living[mr] = {.real_address = mr->addr, .mapping = pages, .length = as.size_bytes};
+  add(mr, {.real_address = mr->addr, .mapping = pages, .length = as.size_bytes}, as);
   mr->addr = reinterpret_cast<void*>(offset);  // as libibverbs has it: nobody may use this as an address
-  book().registered.push_back(as);
   return mr;
 }
 
@@ -146,9 +156,10 @@ ibv_mr* register_dma_buf(ibv_pd* domain, std::uint64_t offset, std::size_t lengt
 ibv_mr* register_data_direct(ibv_pd* domain, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                              int descriptor, int access, int mlx5_access) {
   const std::scoped_lock lock(book().mutex);
-  if (book().data_direct_error != 0) {
-    return fail(book().data_direct_error);
+  if (book().data_direct_error != 0 || book().data_direct_left == 0) {
+    return fail(book().data_direct_error != 0 ? book().data_direct_error : ENOMEM);
   }
+  --book().data_direct_left;
   if (const int error_number = fault_of(offset, length, iova, descriptor, access); error_number != 0) {
     return fail(error_number);
   }
@@ -172,10 +183,13 @@ ibv_mr* register_address(ibv_pd* domain, void* address, std::size_t length, std:
   if (book().address_error != 0) {
     return fail(book().address_error);
   }
+  const Registered as{.iova = iova, .size_bytes = length, .access = access};
+  if (book().leads_addresses_astray) {
+    return register_mapping(domain, map_pages(-1, 0, length), iova, as);
+  }
   ibv_mr* const mr = register_pages(domain, on_device, length, iova, access);
   if (mr != nullptr) {
-    book().living[mr] = {.real_address = mr->addr};
-    book().registered.push_back({.iova = iova, .size_bytes = length, .access = access});
+    add(mr, {.real_address = mr->addr}, as);
   }
   return mr;
 }
@@ -232,11 +246,14 @@ void reset() {
   book().is_mlx5 = false;
   book().path_error = ENODEV;
   book().data_direct_error = 0;
+  book().data_direct_left = INT_MAX;
   book().delays_writes = false;
   book().dma_buf_error = 0;
   book().address_error = EFAULT;
   book().leads_astray = false;
+  book().leads_addresses_astray = false;
   book().registered.clear();
+  book().most_living = book().living.size();
 }
 
 void set_mlx5_library(Mlx5Library library) {
@@ -284,9 +301,19 @@ void refuse_addresses(int error_number) {
   book().address_error = error_number;
 }
 
+void refuse_data_direct_after(int registrations) {
+  const std::scoped_lock lock(book().mutex);
+  book().data_direct_left = registrations;
+}
+
 void lead_astray(bool leads_astray) {
   const std::scoped_lock lock(book().mutex);
   book().leads_astray = leads_astray;
+}
+
+void lead_addresses_astray(bool leads_astray) {
+  const std::scoped_lock lock(book().mutex);
+  book().leads_addresses_astray = leads_astray;
 }
 
 std::vector<Registered> registered() {
@@ -297,6 +324,11 @@ std::vector<Registered> registered() {
 std::size_t living() {
   const std::scoped_lock lock(book().mutex);
   return book().living.size();
+}
+
+std::size_t most_living() {
+  const std::scoped_lock lock(book().mutex);
+  return book().most_living;
 }
 
 /// The usual one is in the program already, by its name.

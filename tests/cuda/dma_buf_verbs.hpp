@@ -39,16 +39,20 @@ void refuse_dma_buf(int error_number);
 void pin_addresses(bool can_pin);
 /// The kernel could pin them, but fails with this errno.
 void refuse_addresses(int error_number);
-/// What the device writes to DMA-BUFs that are registered from now on goes elsewhere.
+/// So many more registrations for data-direct work. Then they fail, as where a GPU's BAR1 window has no more room.
+void refuse_data_direct_after(int registrations);
+/// What the device writes to DMA-BUFs, or to addresses, that are registered from now on goes elsewhere.
 void lead_astray(bool leads_astray);
+void lead_addresses_astray(bool leads_astray);
 
 /// Also what is written otherwise than by data-direct is seen only after a READ (delayed_writes.hpp).
 void delay_writes(bool delays);
 
 /// What was registered since reset().
 std::vector<Registered> registered();
-/// Registrations of a GPU's memory that have not ended.
+/// Registrations of a GPU's memory that have not ended, now, and the most at one time since reset().
 std::size_t living();
+std::size_t most_living();
 
 /// A protection domain of the device "rxe0", which is not there: registrations in it do nothing.
 ibv_pd& domain_without_device();

@@ -65,14 +65,15 @@ TEST_P(GpuRing, IsRefusedWhereTheFlushOfItsTrialFails) {
   EXPECT_EQ(fault, "what the RDMA device " + device_ +
                        " wrote to the memory of the GPU Stand-in 0 by DMA-BUF cannot be seen there: "
                        "cuFlushGPUDirectRDMAWrites: CUDA_ERROR_UNKNOWN");
+  EXPECT_EQ(verbs::registered().size(), 1U) << "the next way would need it, too";
 }
 
 TEST_P(GpuRing, IsRefusedWhereWhatIsWrittenDoesNotArrive) {
   verbs::lead_astray(true);
   const std::string fault = begin();
-  EXPECT_EQ(fault, "what the RDMA device " + device_ +
-                       " wrote to the memory of the GPU Stand-in 0 by DMA-BUF did not arrive there; take --memory "
-                       "host");
+  EXPECT_EQ(fault, "cannot reach the memory of the GPU Stand-in 0 with the RDMA device " + device_ +
+                       ": no data-direct (the RDMA device is not of mlx5), no DMA-BUF (what a trial wrote did not "
+                       "arrive), and nvidia-peermem is not loaded; take --memory host");
 }
 
 TEST_P(GpuRing, IsRefusedWhereItCannotBeReadBack) {
@@ -80,6 +81,7 @@ TEST_P(GpuRing, IsRefusedWhereItCannotBeReadBack) {
   EXPECT_EQ(begin(),
             "a trial of the memory of the GPU Stand-in 0 by DMA-BUF could not be read: cuMemcpyDtoHAsync: "
             "CUDA_ERROR_UNKNOWN");
+  EXPECT_EQ(verbs::registered().size(), 1U) << "no other way leads past a GPU that fails";
 }
 
 TEST_P(GpuRing, IsRefusedWhereNoWayLeadsThere) {

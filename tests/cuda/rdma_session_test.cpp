@@ -72,13 +72,17 @@ class GpuSession : public testing::TestWithParam<std::string> {
     listening.listen = HostPort{"127.0.0.1", 0};
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
     source_ = std::thread([this] {
-      stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
-      while (auto slot = stream_->claim()) {
+      const StreamFormat format{.layout = bytes_layout(frame_bytes), .colour = {}};
+      stream_->begin_epoch(format);
+      for (std::uint64_t frame = 1; auto slot = stream_->claim(); ++frame) {
         const Block& block = *slot->block();
         const auto bytes = block.host() != nullptr ? block.host()->bytes() : on_device(block);
         write_test_lines(bytes.subspan(slot->offset_in_block_bytes(), frame_bytes), slot->next_sequence());
         stream_->publish(std::move(*slot),
                          {.has_test_pattern = true, .layout = {}, .is_on_device = true, .ready = nullptr});
+        if (frame == frames_before_next_epoch_) {
+          stream_->begin_epoch(format);
+        }
         if (stream_->options().allows_pull) {
           std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
@@ -130,7 +134,16 @@ class GpuSession : public testing::TestWithParam<std::string> {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;
+  std::uint64_t frames_before_next_epoch_ = 0;  // 0: there is one epoch
 };
+
+std::size_t count_of(const std::string& part, const std::string& text) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -177,6 +190,64 @@ TEST_P(GpuSession, GoesByDataDirectWhereBothEndsHaveIt) {
   for (const verbs::Registered& one : verbs::registered()) {
     EXPECT_TRUE(one.is_by_data_direct);
   }
+}
+
+/// The start line tells what a trial without writes has shown. Then nothing arrives.
+TEST_P(GpuSession, SaysByWhichWayTheRingIsReachedAfterAll) {
+  stand_in::set_driver_version(12080);
+  memory_.emplace(choose_cuda_device(cuda_devices(), ""));
+  verbs::offer_data_direct();
+  delayed_writes::show_nothing(true);
+  frames_before_next_epoch_ = frames / 2;
+  start(*memory_, false);
+  Subscriber viewer(dialling(&*memory_, false), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  EXPECT_EQ(viewer.status().epochs_begun, 2U);
+  EXPECT_TRUE(has(viewer.status().start_line, " access=data-direct")) << viewer.status().start_line;
+  EXPECT_EQ(viewer.status().memory_access.way, "dma-buf");
+  EXPECT_EQ(viewer.status().memory_access.passed_over, "no data-direct: what a trial wrote did not arrive");
+  viewer.close("{}");
+  EXPECT_TRUE(eventually([&] { return service_->reports().size() == 1; }));
+  EXPECT_EQ(service_->reports().front().memory_access.way, "data-direct") << "the sender's pool is only read";
+  stop();
+  EXPECT_EQ(count_of(" does not reach the memory of the GPU Stand-in 0 by data-direct: what a trial wrote did not "
+                     "arrive; trying dma-buf\n",
+                     log_.text()),
+            1U)
+      << log_.text();
+  EXPECT_EQ(count_of(" reaches the memory of the GPU Stand-in 0 by DMA-BUF (no data-direct: what a trial wrote did not "
+                     "arrive): access=dma-buf from here on\n",
+                     log_.text()),
+            1U)
+      << log_.text();
+  EXPECT_EQ(count_of(" from here on", log_.text()), 1U) << log_.text();
+}
+
+/// The start line tells what works for a little of the memory.
+TEST_P(GpuSession, SaysByWhichWayThePoolIsReachedAfterAll) {
+  stand_in::set_driver_version(12080);
+  memory_.emplace(choose_cuda_device(cuda_devices(), ""));
+  verbs::offer_data_direct();
+  constexpr int of_the_start_line = 1;
+  verbs::refuse_data_direct_after(of_the_start_line);
+  frames_before_next_epoch_ = frames / 2;
+  start(*memory_, false);
+  Subscriber viewer(dialling(nullptr, false), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().memory_access.way, "") << "host memory";
+  viewer.close("{}");
+  EXPECT_TRUE(eventually([&] { return service_->reports().size() == 1; }));
+  EXPECT_EQ(service_->reports().front().memory_access.way, "dma-buf");
+  EXPECT_EQ(service_->reports().front().memory_access.passed_over,
+            "no data-direct: its driver: Cannot allocate memory");
+  stop();
+  EXPECT_TRUE(has(log_.text(), " access=data-direct\n")) << "the sender's start line: " << log_.text();
+  EXPECT_EQ(count_of(" reaches the memory of the GPU Stand-in 0 by DMA-BUF (no data-direct: its driver: Cannot "
+                     "allocate memory): access=dma-buf from here on\n",
+                     log_.text()),
+            1U)
+      << log_.text();
 }
 
 TEST_P(GpuSession, IsReadByAViewerThatPulls) {

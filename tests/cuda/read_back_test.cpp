@@ -56,18 +56,110 @@ TEST_P(ReadBackRing, WouldBeTornWithoutReading) {
   EXPECT_EQ(receiver_->state(), LinkState::open);
 }
 
-TEST_P(ReadBackRing, IsRefusedWhereReadingShowsNothing) {
+TEST_P(ReadBackRing, GoesByDmaBufWhereReadingShowsNothing) {
   delayed_writes::show_nothing(true);
-  const std::string fault = begin();
-  EXPECT_EQ(fault,
-            "what the RDMA device " + device_ + " wrote to " + memory + " did not arrive there; take --memory host");
+  ASSERT_EQ(begin(), "");
+  const std::vector<verbs::Registered> registered = verbs::registered();
+  ASSERT_EQ(registered.size(), 3U) << "the ring twice, and the pool";
+  EXPECT_TRUE(registered[0].is_by_data_direct);
+  EXPECT_TRUE(registered[1].is_by_dma_buf);
+  EXPECT_FALSE(registered[1].is_by_data_direct);
+  EXPECT_EQ(registered[1].access, static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE))
+      << "nothing is read back";
+  EXPECT_EQ(verbs::most_living(), 2U) << "the ring once at a time, and the pool";
+  EXPECT_EQ(receiver_->access_to(*memory_).note(),
+            " access=dma-buf (no data-direct: what a trial wrote did not arrive)");
+  for (std::uint64_t sequence = 1; sequence <= 10; ++sequence) {
+    EXPECT_TRUE(sends_one(sequence)) << sequence;
+  }
+  EXPECT_EQ(delayed_writes::reads(), 1U) << "the trial";
 }
 
-TEST_P(ReadBackRing, IsRefusedWhereReadingFails) {
+/// A trial may take seconds, which a stream that changes its format must not lose each time.
+TEST_P(ReadBackRing, DoesNotTryAgainWhatDidNotWork) {
+  delayed_writes::show_nothing(true);
+  ASSERT_EQ(begin(), "");
+  EXPECT_TRUE(sends_one(1));
+  send_of_next_epoch(2);
+  const std::vector<verbs::Registered> registered = verbs::registered();
+  ASSERT_EQ(registered.size(), 5U) << "another ring, once, and another pool";
+  EXPECT_FALSE(registered[3].is_by_data_direct);
+  EXPECT_EQ(delayed_writes::reads(), 1U);
+  EXPECT_EQ(receiver_->access_to(*memory_).note(),
+            " access=dma-buf (no data-direct: what a trial wrote did not arrive)");
+}
+
+TEST_P(ReadBackRing, GoesByDmaBufWhereReadingFails) {
   delayed_writes::fail(IBV_WC_REM_ACCESS_ERR);
+  ASSERT_EQ(begin(), "");
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=dma-buf (no data-direct: a trial could not read back)");
+  EXPECT_TRUE(sends_one(1));
+}
+
+TEST_P(ReadBackRing, GoesByItsAddressWhereNothingArrivesOtherwise) {
+  delayed_writes::show_nothing(true);
+  verbs::lead_astray(true);
+  verbs::pin_addresses(true);
+  load_peer_memory();
+  ASSERT_EQ(begin(), "");
+  EXPECT_EQ(receiver_->access_to(*memory_).note(),
+            " access=peer-memory (no data-direct: what a trial wrote did not arrive; no DMA-BUF: what a trial wrote "
+            "did not arrive)");
+  EXPECT_TRUE(sends_one(1));
+}
+
+TEST_P(ReadBackRing, IsRefusedWhereNothingArrivesByAnyWay) {
+  delayed_writes::show_nothing(true);
+  verbs::lead_astray(true);
+  verbs::pin_addresses(true);
+  verbs::lead_addresses_astray(true);
+  load_peer_memory();
   const std::string fault = begin();
-  EXPECT_EQ(fault,
-            "the RDMA device " + device_ + " could not read back from " + memory + " in a trial; take --memory host");
+  EXPECT_EQ(fault, "cannot reach the memory of the GPU Stand-in 0 with the RDMA device " + device_ +
+                       ": no data-direct (what a trial wrote did not arrive), no DMA-BUF (what a trial wrote did not "
+                       "arrive), and by its address what a trial wrote did not arrive; take --memory host");
+  EXPECT_EQ(verbs::registered().size(), 3U);
+  EXPECT_EQ(verbs::most_living(), 1U) << "each ends before the next one begins";
+  EXPECT_EQ(verbs::living(), 0U);
+}
+
+/// No other way leads past that.
+TEST_P(ReadBackRing, IsRefusedAtOnceWhereTheGpuFails) {
+  constexpr int uncorrectable = 214;
+  const std::string why =
+      std::string("a trial of ") + memory +
+      " could not be read: cuMemcpyDtoHAsync: uncorrectable ECC error encountered (CUDA_ERROR_ECC_UNCORRECTABLE)";
+  stand_in::fail("cuMemcpyDtoHAsync", uncorrectable);
+  EXPECT_EQ(begin(), why);
+  EXPECT_EQ(verbs::registered().size(), 1U);
+  delayed_writes::fail(IBV_WC_REM_ACCESS_ERR);
+  stand_in::fail("cuMemcpyDtoHAsync", uncorrectable);
+  EXPECT_EQ(begin(), why) << "the RDMA device fails because of it";
+  EXPECT_EQ(verbs::registered().size(), 2U);
+}
+
+TEST_P(ReadBackRing, MayBeInterruptedBetweenTwoTrials) {
+  delayed_writes::show_nothing(true);
+  stop_check_ = [] { return delayed_writes::reads() > 0; };
+  EXPECT_EQ(begin(), "interrupted while memory for an RDMA ring was allocated");
+  EXPECT_EQ(verbs::registered().size(), 1U);
+}
+
+/// Its end is noticed: no way is closed because of it.
+TEST_P(ReadBackRing, EndsWhereTheSenderLeavesDuringATrial) {
+  delayed_writes::show_nothing(true);
+  stop_check_ = [this] {
+    if (sender_ && !verbs::registered().empty()) {
+      sender_.reset();
+      EXPECT_TRUE(wait_for(receiver_->maintenance_descriptor(), POLLIN, monotonic_ns() + timeout_ns));
+    }
+    return false;
+  };
+  status_of_fault_ = ExitStatus::lost_peer;
+  const std::string fault = begin();
+  EXPECT_EQ(fault, receiver_->fault());
+  EXPECT_EQ(receiver_->state(), LinkState::closed);
+  EXPECT_EQ(verbs::registered().size(), 1U);
 }
 
 TEST_P(ReadBackRing, EndsItsLinkWhereReadingFails) {
@@ -192,6 +284,20 @@ TEST_P(ReadBackRing, IsReadWhereTheGpuNeitherOrdersNorFlushes) {
 
 TEST_P(ReadBackRing, SaysByWhichWayItsFramesCome) {
   ASSERT_EQ(begin(), "");
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=data-direct");
+  EXPECT_EQ(sender_->access_to(*memory_).note(), " access=data-direct");
+  EXPECT_EQ(receiver_->access_to(host_memory()).note(), "");
+  verbs::refuse_data_direct(EINVAL);
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=data-direct") << "so it is registered";
+  EXPECT_EQ(sender_->access_to(*memory_).note(), " access=data-direct");
+  send_of_next_epoch(1);
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=dma-buf (no data-direct: its driver: Invalid argument)");
+  EXPECT_EQ(sender_->access_to(*memory_).note(), " access=dma-buf (no data-direct: its driver: Invalid argument)");
+  EXPECT_EQ(receiver_->access_to(host_memory()).note(), "");
+}
+
+TEST_P(ReadBackRing, SaysBeforeItsFirstFormatByWhichWayFramesWouldCome) {
+  connect();
   EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=data-direct");
   EXPECT_EQ(sender_->access_to(*memory_).note(), " access=data-direct");
   EXPECT_EQ(receiver_->access_to(host_memory()).note(), "");

@@ -5,31 +5,36 @@
 
 #include "base/error.hpp"
 #include "transport/rdma/data_direct.hpp"
-#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
 namespace {
 
+constexpr const char* data_direct = "data-direct";
+constexpr const char* dma_buf = "dma-buf";
+constexpr const char* peer_memory = "peer-memory";
+
 /// One registration, which goes from way to way.
 class Ladder {
  public:
-  Ladder(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes, unsigned access) noexcept
+  Ladder(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes, unsigned access,
+         const ClosedWays& closed_ways) noexcept
       : protection_domain_(protection_domain),
         as_(as),
         size_bytes_(size_bytes),
-        access_(access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE}) {}
+        access_(access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE}),
+        closed_ways_(closed_ways) {}
 
   DeviceRegistration climb() {
     if (auto mr = by_data_direct()) {
-      return result(std::move(mr), "data-direct", "data-direct", "", true);
+      return result(std::move(mr), "data-direct", data_direct, "", true);
     }
     const std::string passed = "no data-direct: " + no_data_direct_;
     if (auto mr = by_dma_buf()) {
-      return result(std::move(mr), "DMA-BUF", "dma-buf", passed, as_.needs_read_back);
+      return result(std::move(mr), "DMA-BUF", dma_buf, passed, as_.needs_read_back);
     }
     if (auto mr = by_address()) {
-      return result(std::move(mr), "its address", "peer-memory", passed + "; no DMA-BUF: " + no_dma_buf_,
+      return result(std::move(mr), "its address", peer_memory, passed + "; no DMA-BUF: " + no_dma_buf_,
                     as_.needs_read_back);
     }
     throw Error::failed("cannot reach the memory of " + as_.device + " with the RDMA device " +
@@ -38,7 +43,19 @@ class Ladder {
   }
 
  private:
+  /// Whether a trial has shown that the way does not work; then `why_not` says so.
+  bool is_closed(const char* way, std::string& why_not) const {
+    const auto found = closed_ways_.find(way);
+    if (found != closed_ways_.end()) {
+      why_not = found->second;
+    }
+    return found != closed_ways_.end();
+  }
+
   VerbsPtr<ibv_mr> by_data_direct() {
+    if (is_closed(data_direct, no_data_direct_)) {
+      return nullptr;
+    }
     const DataDirect device = data_direct_of(*protection_domain_.context);
     if (device.path.empty() || !as_.export_for_data_direct) {
       no_data_direct_ = device.path.empty() ? device.why_not : "the memory is not exported for it";
@@ -62,7 +79,7 @@ class Ladder {
 
   VerbsPtr<ibv_mr> by_dma_buf() {
     no_dma_buf_ = as_.no_dma_buf;
-    if (!as_.dma_buf.valid()) {
+    if (is_closed(dma_buf, no_dma_buf_) || !as_.dma_buf.valid()) {
       return nullptr;
     }
     VerbsPtr<ibv_mr> mr(ibv_reg_dmabuf_mr(&protection_domain_, as_.dma_buf_offset_bytes, size_bytes_, as_.address,
@@ -75,6 +92,10 @@ class Ladder {
   }
 
   VerbsPtr<ibv_mr> by_address() {
+    if (std::string why_not; is_closed(peer_memory, why_not)) {
+      not_pinned_ = "by its address " + why_not;
+      return nullptr;
+    }
     not_pinned_ = as_.not_pinned;
     if (as_.pinned == nullptr) {
       return nullptr;
@@ -114,6 +135,7 @@ class Ladder {
   const RegisteredAs& as_;
   const std::uint64_t size_bytes_;
   const unsigned access_;
+  const ClosedWays& closed_ways_;
   std::string no_data_direct_;
   std::string no_dma_buf_;
   std::string not_pinned_;
@@ -123,8 +145,8 @@ class Ladder {
 }  // namespace
 
 DeviceRegistration register_device_memory(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes,
-                                          unsigned access) {
-  return Ladder(protection_domain, as, size_bytes, access).climb();
+                                          unsigned access, const ClosedWays& closed_ways) {
+  return Ladder(protection_domain, as, size_bytes, access, closed_ways).climb();
 }
 
 MemoryAccess try_access(const std::shared_ptr<ibv_pd>& protection_domain, const MemoryKind& memory) try {

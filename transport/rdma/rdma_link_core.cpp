@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
+#include "transport/rdma/device_memory.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -60,12 +61,26 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
 }
 
 void RdmaLinkCore::say_how_reached(const MemoryRegion& memory_region) {
-  if (!memory_region.reached.empty() && memory_region.reached != said_reached_) {
-    said_reached_ = memory_region.reached;
-    const std::string& passed_over = memory_region.access.passed_over;
-    connection_->say(LogLevel::info, "the RDMA device " + connection_->device_name() + " reaches " + said_reached_ +
-                                         (passed_over.empty() ? "" : " (" + passed_over + ")"));
+  access_ = memory_region.access;
+  if (memory_region.reached.empty() || memory_region.reached == said_reached_) {
+    return;
   }
+  said_reached_ = memory_region.reached;
+  const auto& [way, passed_over] = memory_region.access;
+  const bool is_as_told = !told_way_ || *told_way_ == way;
+  told_way_ = way;
+  connection_->say(LogLevel::info, "the RDMA device " + connection_->device_name() + " reaches " + said_reached_ +
+                                       (passed_over.empty() ? "" : " (" + passed_over + ")") +
+                                       (is_as_told ? "" : ": access=" + way + " from here on"));
+}
+
+MemoryAccess RdmaLinkCore::access_to(const MemoryKind& memory) const {
+  if (memory.is_host() || access_) {
+    return memory.is_host() ? MemoryAccess{} : *access_;
+  }
+  MemoryAccess access = try_access(connection_->protection_domain(), memory);
+  told_way_ = access.way;
+  return access;
 }
 
 void RdmaLinkCore::watch(int descriptor) const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,8 +45,11 @@ class RdmaLinkCore {
   /// the link ends first, which the events also tell, or `stop`, called without the mutex, returns true. On the thread
   /// of maintain(), or in the link's destructor.
   bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns, const StopCheck& stop = {});
-  /// Logs how the RDMA device reaches a device's memory, once until that changes. Nothing for host memory.
+  /// An epoch's frames lie in this region. Logs how the RDMA device reaches a device's memory, once until that changes,
+  /// and then also if access_to() told another way. Nothing for host memory.
   void say_how_reached(const MemoryRegion& memory_region);
+  /// LinkEnd::access_to(): as say_how_reached() was told last; before that, as a trial says.
+  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const;
 
   // ---- Any thread ----
 
@@ -100,7 +104,10 @@ class RdmaLinkCore {
   FileDescriptor poller_;
   FileDescriptor events_poller_;
   std::atomic<LinkState> state_ = LinkState::open;
-  std::string said_reached_;  // say_how_reached() only
+  // say_how_reached() and access_to() only:
+  std::string said_reached_;
+  std::optional<MemoryAccess> access_;
+  mutable std::optional<std::string> told_way_;  // that was named last
 
   mutable std::mutex mutex_;
   SendQueue sends_;

@@ -3,8 +3,6 @@
 #include <cassert>
 #include <utility>
 
-#include "transport/rdma/device_memory.hpp"
-
 namespace framewire {
 
 RdmaReadTarget::RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
@@ -12,10 +10,6 @@ RdmaReadTarget::RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, Sende
 
 RdmaReadTarget::~RdmaReadTarget() {
   core_.connection().disconnect();
-}
-
-MemoryAccess RdmaReadTarget::access_to(const MemoryKind& memory) const {
-  return try_access(core_.connection().protection_domain(), memory);
 }
 
 LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {

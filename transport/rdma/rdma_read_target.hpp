@@ -29,7 +29,7 @@ class RdmaReadTarget final : public ReadTarget {
   [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
-  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override;
+  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override { return core_.access_to(memory); }
 
  private:
   struct Opened {

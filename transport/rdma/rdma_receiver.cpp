@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/credit_batch.hpp"
-#include "transport/rdma/device_memory.hpp"
 #include "transport/rdma/memory_window.hpp"
 #include "transport/rdma/write_trial.hpp"
 #include "transport/ring_limits.hpp"
@@ -44,10 +43,6 @@ std::string RdmaReceiver::note() const {
   return ring_has_windows_ && memory().is_host() ? " ring=window" : " ring=registration";
 }
 
-MemoryAccess RdmaReceiver::access_to(const MemoryKind& memory) const {
-  return try_access(core_.connection().protection_domain(), memory);
-}
-
 /// Waits until the last credits have arrived, because disconnecting flushes requests in flight.
 void RdmaReceiver::drain() noexcept {
   const auto has_arrived = [&] {
@@ -78,7 +73,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
     can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(core_.connection(), memory_region); };
   }
   auto ring = std::make_shared<RdmaRing>(core_.connection().protection_domain(), epoch, slot_bytes, ring_slots,
-                                         can_bind, relaxed_ordering_, stop_check(), memory());
+                                         can_bind, relaxed_ordering_, stop_check(), memory(), closed_ways_);
   const bool is_on_host = ring->payload_block()->host() != nullptr;
   if (const bool has_windows = ring->has_windows();
       is_on_host && ring_has_windows_.exchange(has_windows) && !has_windows) {
@@ -88,7 +83,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   }
   living_rings_.add(ring->payload_block());
   if (!is_on_host) {
-    try_writing(core_.connection(), ring->payload_region());
+    find_open_way(*ring);
     core_.say_how_reached(ring->payload_region());
     prepare_read_back(ring->payload_region());
   }
@@ -98,6 +93,35 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   const std::scoped_lock lock(core_.mutex());
   rings_.push_back(std::move(ring));
   return describe(access);
+}
+
+/// Has the ring, which is in a device's memory, registered by the best way by which the RDMA device's writes arrive.
+void RdmaReceiver::find_open_way(RdmaRing& ring) {
+  for (;;) {
+    const std::string why_not = try_writing(core_.connection(), ring.payload_region(), stop_check());
+    if (why_not.empty()) {
+      return;
+    }
+    core_.maintain();
+    if (!core_.is_open()) {
+      throw Error::lost_peer(core_.fault());
+    }
+    take_next_way(ring, why_not);
+  }
+}
+
+/// The way that is left is not tried again in this session: a trial may take seconds.
+void RdmaReceiver::take_next_way(RdmaRing& ring, const std::string& why_not) {
+  const std::string device = "the RDMA device " + core_.connection().device_name();
+  const std::string reached = ring.payload_region().reached;
+  if (reached.empty()) {  // not registered by ways
+    throw Error::failed(device + " does not reach memory of the kind " + std::string(memory().name()) + ": " + why_not +
+                        "; take --memory host");
+  }
+  closed_ways_[ring.payload_region().access.way] = why_not;
+  ring.register_again(closed_ways_);
+  core_.connection().say(LogLevel::warning, device + " does not reach " + reached + ": " + why_not + "; trying " +
+                                                ring.payload_region().access.way);
 }
 
 void RdmaReceiver::prepare_read_back(const MemoryRegion& memory_region) {

@@ -29,7 +29,7 @@ class RdmaReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
-  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override;
+  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override { return core_.access_to(memory); }
   [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
@@ -64,6 +64,8 @@ class RdmaReceiver final : public ReceiverLink {
   void send_credits() noexcept;
   bool post_credits(std::span<const Immediate> credits) noexcept;
 
+  void find_open_way(RdmaRing& ring);
+  void take_next_way(RdmaRing& ring, const std::string& why_not);
   void prepare_read_back(const MemoryRegion& memory_region);
   void bind(const RdmaRing& ring);
   void drain() noexcept;
@@ -73,6 +75,7 @@ class RdmaReceiver final : public ReceiverLink {
   const bool has_windows_;                      // the device can bind windows
   std::atomic<bool> ring_has_windows_ = false;  // the newest ring in host memory
   LivingRings living_rings_;                    // begin_epoch()
+  ClosedWays closed_ways_;                      // begin_epoch(): to memory(), for the rest of the session
 
   // Guarded by core_.mutex().
   Rings rings_;                          // the newest last; earlier ones until a frame of a later one arrives

@@ -8,7 +8,6 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "transport/rdma/device_memory.hpp"
 
 namespace framewire {
 
@@ -71,10 +70,6 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtect
 
 RdmaSender::~RdmaSender() {
   core_.connection().disconnect();
-}
-
-MemoryAccess RdmaSender::access_to(const MemoryKind& memory) const {
-  return try_access(core_.connection().protection_domain(), memory);
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {

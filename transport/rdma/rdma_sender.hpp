@@ -63,7 +63,7 @@ class RdmaSender final : public SenderLink {
   [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
-  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override;
+  [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override { return core_.access_to(memory); }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:

@@ -11,7 +11,7 @@ namespace framewire {
 
 RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
                    std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
-                   const MemoryKind& memory)
+                   const MemoryKind& memory, const ClosedWays& closed_ways)
     : is_lent(slots, true),
       assemblies(slots),
       epoch_(epoch),
@@ -24,7 +24,7 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
   cells_ = HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop);
   // A device's memory takes no windows: ibv_reg_dmabuf_mr knows no IBV_ACCESS_MW_BIND.
   if (can_bind && payload_->host() != nullptr) {
-    register_all(protection_domain, IBV_ACCESS_MW_BIND);
+    register_all(protection_domain, IBV_ACCESS_MW_BIND, {});
     if (make_windows(protection_domain, can_bind)) {
       return;
     }
@@ -32,19 +32,29 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
     payload_window_.memory_region.reset();
     cells_window_.memory_region.reset();
   }
-  register_all(protection_domain, IBV_ACCESS_REMOTE_WRITE);
+  register_all(protection_domain, IBV_ACCESS_REMOTE_WRITE, closed_ways);
   for (Window* window : {&payload_window_, &cells_window_}) {
     window->key = window->memory_region->mr->rkey;
   }
 }
 
-void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening) {
+void RdmaRing::register_again(const ClosedWays& closed_ways) {
+  const auto protection_domain = payload_region().protection_domain;
+  payload_window_.memory_region.reset();
+  payload_window_.memory_region =
+      register_memory(protection_domain, payload_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, closed_ways);
+  payload_window_.key = payload_region().mr->rkey;
+}
+
+void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening,
+                            const ClosedWays& closed_ways) {
   // The payload may arrive in any order on the bus: only its completion counts. So may the cells, but they are few. In
   // the memory of another device nobody promises that the payload comes before its completion then.
   const bool is_relaxed = relaxed_ordering_ && payload_->host() != nullptr;
   constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const unsigned access = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE) | opening;
-  payload_window_.memory_region = register_memory(protection_domain, payload_, access | (is_relaxed ? relaxed : 0U));
+  payload_window_.memory_region =
+      register_memory(protection_domain, payload_, access | (is_relaxed ? relaxed : 0U), closed_ways);
   cells_window_.memory_region = register_memory(protection_domain, cells_, access);
 }
 

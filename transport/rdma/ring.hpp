@@ -21,12 +21,16 @@ using WindowTrial = std::function<bool(const MemoryRegion& memory_region)>;
 /// A slot belongs to the sender until it has announced the last slice of a frame there, and then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates the slots in `memory`, and registers them. When they are in host memory, `can_bind` is set and it
-  /// returns true, the sender gets access only by bind_requests(). Otherwise the MRs themselves allow remote writes.
-  /// Throws Error.
+  /// Allocates the slots in `memory`, and registers them, by none of `closed_ways`. When they are in host memory,
+  /// `can_bind` is set and it returns true, the sender gets access only by bind_requests(). Otherwise the MRs
+  /// themselves allow remote writes. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
            std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
-           const MemoryKind& memory);
+           const MemoryKind& memory, const ClosedWays& closed_ways);
+  /// Registers the slots of a ring in a device's memory once more, by none of `closed_ways`, before anyone knows its
+  /// access(). The first registration ends before that: a GPU's BAR1 window may have no room for both. Throws Error
+  /// (failed), and leaves a ring that is good for nothing.
+  void register_again(const ClosedWays& closed_ways);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
@@ -60,7 +64,7 @@ class RdmaRing {
     VerbsPtr<ibv_mw> window;  // null: the MR itself allows remote writes
     std::uint32_t key = 0;
   };
-  void register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening);
+  void register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening, const ClosedWays& closed_ways);
   bool make_windows(const std::shared_ptr<ibv_pd>& protection_domain, const WindowTrial& can_bind);
 
   std::uint32_t epoch_;

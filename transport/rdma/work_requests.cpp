@@ -46,11 +46,12 @@ std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device) {
 }
 
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                    std::shared_ptr<const Block> block, unsigned access) {
+                                                    std::shared_ptr<const Block> block, unsigned access,
+                                                    const ClosedWays& closed_ways) {
   const std::uint64_t size_bytes = block->size_bytes();
   const RegisteredAs as = block->registered_as();
   if (!as.device.empty()) {
-    DeviceRegistration registration = register_device_memory(*protection_domain, as, size_bytes, access);
+    DeviceRegistration registration = register_device_memory(*protection_domain, as, size_bytes, access, closed_ways);
     return std::make_shared<const MemoryRegion>(MemoryRegion{.protection_domain = protection_domain,
                                                              .block = std::move(block),
                                                              .mr = std::move(registration.mr),

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,15 +89,19 @@ struct MemoryRegion {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return block->host()->bytes(); }
 };
 
+/// The ways to a device's memory (MemoryAccess::way) by which nothing arrived in a trial, and why not.
+using ClosedWays = std::map<std::string, std::string>;
+
 /// A PD on a device. Any thread. Throws Error (failed).
 std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device);
 
 /// Registers a whole block of any kind with `access` (ibv_access_flags). Drops optional access flags that the device
 /// refuses (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Any thread. Throws Error (failed). When
 /// RLIMIT_MEMLOCK is the cause, the message says the limit, the size needed and how to raise the limit. A device's
-/// memory is registered as transport/rdma/device_memory.hpp says.
+/// memory is registered as transport/rdma/device_memory.hpp says, by none of `closed_ways`.
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                    std::shared_ptr<const Block> block, unsigned access);
+                                                    std::shared_ptr<const Block> block, unsigned access,
+                                                    const ClosedWays& closed_ways = {});
 
 // ---- The send queue ----
 

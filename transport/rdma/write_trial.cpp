@@ -1,6 +1,8 @@
 #include "transport/rdma/write_trial.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -11,7 +13,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t write_timeout_ns = 2 * ns_per_s;
+constexpr std::int64_t transfer_timeout_ns = 2 * ns_per_s;
 constexpr std::int64_t copy_timeout_ns = 2 * ns_per_s;
 constexpr std::uint64_t most_trial_bytes = 65536;
 
@@ -23,9 +25,16 @@ void fill(std::span<std::byte> bytes) {
   }
 }
 
-/// `opcode`: between `bytes` of `host` and the beginning of `memory`.
+void require_going_on(const StopCheck& stop) {
+  if (stop && stop()) {
+    throw AllocationStopped("an RDMA ring");
+  }
+}
+
+/// `opcode`: between `bytes` of `host` and the beginning of `memory`. False when the device refuses it, completes it
+/// with an error, or does not complete it in time.
 bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host, const MemoryRegion& memory,
-              std::uint64_t bytes) noexcept {
+              std::uint64_t bytes, const StopCheck& stop) {
   ibv_sge part{.addr = host.address, .length = static_cast<std::uint32_t>(bytes), .lkey = host.mr->lkey};
   ibv_send_wr request{};
   request.opcode = opcode;
@@ -34,18 +43,36 @@ bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host
   request.num_sge = 1;
   request.wr.rdma.remote_addr = memory.address;
   request.wr.rdma.rkey = memory.mr->rkey;
-  return pair.complete(request, write_timeout_ns);
+  if (!pair.post(request)) {
+    return false;
+  }
+  constexpr auto poll_interval = std::chrono::microseconds(50);
+  for (const std::int64_t deadline_ns = monotonic_ns() + transfer_timeout_ns; monotonic_ns() < deadline_ns;) {
+    if (const auto status = pair.poll()) {
+      return *status == IBV_WC_SUCCESS;
+    }
+    require_going_on(stop);
+    std::this_thread::sleep_for(poll_interval);
+  }
+  return false;
 }
 
 /// False where the memory's device fails, or takes too long.
-bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std::uint64_t size_bytes) {
+bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std::uint64_t size_bytes,
+          const StopCheck& stop) {
   const auto fence = from.block->copy_to_host(into, CopyRange::at(0, size_bytes), nullptr);
-  return wait_until_finished(*fence, monotonic_ns() + copy_timeout_ns) == FenceState::done;
+  const FenceState state = wait_until_finished(*fence, monotonic_ns() + copy_timeout_ns, stop);
+  if (state == FenceState::pending) {
+    require_going_on(stop);
+  }
+  return state == FenceState::done;
 }
 
 }  // namespace
 
-void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memory_region) {
+std::string try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memory_region,
+                        const StopCheck& stop) {
+  require_going_on(stop);
   const std::uint64_t size_bytes = std::min(memory_region.block->size_bytes(), most_trial_bytes);
   const std::string memory = !memory_region.reached.empty()
                                  ? memory_region.reached
@@ -58,29 +85,36 @@ void try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memor
   const auto from = register_memory(memory_region.protection_domain, pattern, 0);
   const auto back = register_memory(memory_region.protection_domain, seen, IBV_ACCESS_LOCAL_WRITE);
   LoopbackPair pair(memory_region.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::to_itself);
-  if (!transfer(pair, IBV_WR_RDMA_WRITE, *from, memory_region, size_bytes)) {
-    throw Error::failed(device + " could not write to " + memory + " in a trial; take --memory host");
+  if (!pair.is_ready()) {
+    throw Error::failed(device + " cannot try " + memory + ": it has no queue pair to itself; take --memory host");
   }
-  if (memory_region.needs_read_back && !transfer(pair, IBV_WR_RDMA_READ, *back, memory_region, 1)) {
-    throw Error::failed(device + " could not read back from " + memory + " in a trial; take --memory host");
+  std::string why_not;
+  if (!transfer(pair, IBV_WR_RDMA_WRITE, *from, memory_region, size_bytes, stop)) {
+    why_not = "a trial could not write";
+  } else if (memory_region.needs_read_back && !transfer(pair, IBV_WR_RDMA_READ, *back, memory_region, 1, stop)) {
+    why_not = "a trial could not read back";
   }
+  // From here on it is the memory's own device that may fail, whatever way leads there, also if it was not written to.
   try {
-    if (!memory_region.needs_read_back) {  // as for frames
+    if (why_not.empty() && !memory_region.needs_read_back) {  // as for frames
       memory_region.block->make_writes_visible();
     }
   } catch (const Error& error) {
     throw error.with_context("what " + device + " wrote to " + memory + " cannot be seen there");
   }
   try {
-    if (!copy(memory_region, seen, size_bytes)) {
+    if (!copy(memory_region, seen, size_bytes, stop)) {
       throw Error::failed("its device failed, or did not copy it within 2 s");
     }
+  } catch (const AllocationStopped&) {
+    throw;
   } catch (const Error& error) {
     throw error.with_context("a trial of " + memory + " could not be read");
   }
-  if (!std::ranges::equal(seen->bytes().first(size_bytes), pattern->bytes().first(size_bytes))) {
-    throw Error::failed("what " + device + " wrote to " + memory + " did not arrive there; take --memory host");
+  if (why_not.empty() && !std::ranges::equal(seen->bytes().first(size_bytes), pattern->bytes().first(size_bytes))) {
+    why_not = "what a trial wrote did not arrive";
   }
+  return why_not;
 }
 
 }  // namespace framewire

@@ -297,6 +297,7 @@ void SenderSession::announce_epoch() {
   try {
     if (const auto epoch = subscription_->epoch_to_announce()) {
       authenticated_.channel->post(to_json(*epoch));
+      report_.memory_access = subscription_->link().access_to(*stream_->options().memory);
     }
   } catch (const Error& error) {
     if (!traits(link_kind_).may_prove_unusable || error.status() != ExitStatus::failed) {

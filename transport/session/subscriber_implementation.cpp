@@ -399,6 +399,7 @@ void Subscriber::Implementation::publish_news(const ViewerSession& session, Serv
     status_.format_epoch = epoch.number;
     status_.format_session = status_.session_number;
     status_.ring_slots = session.ring_slots();
+    status_.memory_access = session.memory_access();
     epoch.epochs_begun = ++status_.epochs_begun;
     tell_program();
   }

@@ -405,6 +405,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     }
     check_memory(epoch);
     const auto access = begin_epoch_of_link(epoch);
+    memory_access_ = link_->access_to(link_->memory());
     epoch_ = epoch.number;
     ring_slots_ = epoch.ring_slots;
     format_ = epoch.format;

@@ -126,7 +126,7 @@ class ViewerSession {
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
 
-  /// How the link's device gets frames to link()->memory().
+  /// How the link's device gets frames to link()->memory(), of the newest epoch, or what is known before the first.
   [[nodiscard]] const MemoryAccess& memory_access() const noexcept { return memory_access_; }
 
   /// See Subscriber::clock_offset().
