@@ -207,18 +207,22 @@ void SendBytes::wait_for_receiver() {
     stream_.wait_for_viewer();
   }
   const std::int64_t begun_ns = monotonic_ns();
-  while (!stream_.has_viewer() && !stream_.is_stopping()) {
+  for (;; stream_.sleep_until(monotonic_ns() + ns_per_ms)) {
+    // An attempt that is under way then is awaited. Asked first: what it came to is there once it is over.
+    const bool is_late = options_.connect_timeout_ns >= 0 && monotonic_ns() - begun_ns >= options_.connect_timeout_ns &&
+                         !service_->is_dialling();
+    if (stream_.has_viewer() || stream_.is_stopping()) {
+      break;
+    }
     if (const std::string refusal = service_->refusal(); !refusal.empty()) {
       throw Error::refused(refusal);
     }
-    if (options_.connect_timeout_ns >= 0 && monotonic_ns() - begun_ns >= options_.connect_timeout_ns &&
-        stream_.viewer_count() == 0) {
+    if (is_late && stream_.viewer_count() == 0) {
       if (options_.endpoint.listen) {
         throw Error::lost_peer("no receiver came");
       }
       throw no_receiver(*options_.endpoint.dial, service_->last_dial_error());
     }
-    stream_.sleep_until(monotonic_ns() + ns_per_ms);
   }
   if (interruption_.is_requested() && !stream_.has_viewer()) {
     throw Error::failed("interrupted before a receiver came");

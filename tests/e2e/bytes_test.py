@@ -416,6 +416,13 @@ class Bytes(BytePrograms):
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)
 
+    def test_an_attempt_that_is_under_way_is_awaited(self):
+        original, copy = self.data(100_000), self.file("copy")
+        receiver = self.receiver(copy)
+        self.ends(self.sender(receiver.address, original, "--retry", "1ms"))
+        self.ends(receiver)
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+
     def test_nobody_there(self):
         sender = self.sender(f"127.0.0.1:{self.refusing_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)

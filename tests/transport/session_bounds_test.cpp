@@ -199,6 +199,21 @@ TEST_F(SessionBounds, AnInterruptionOfADiallerDoesNotWaitForItsGreeting) {
   EXPECT_LT(monotonic_ns(), begin_ns + handshake_timeout_ns) << "it was left to its own time";
 }
 
+/// From the beginning, and between two attempts not: whoever gives up then leaves no attempt alone.
+TEST_F(SessionBounds, ADiallerSaysWhetherAnAttemptIsUnderWay) {
+  auto listener = std::make_optional<Listener>(ListenOptions{.at = {.host = "127.0.0.1", .port = 0}});
+  start_dialling(listener->port());
+  EXPECT_TRUE(service_->is_dialling());
+  auto silent = std::make_optional(authenticate_listener(accept(*listener), {}));
+  EXPECT_EQ(message_type(hear(*silent)), "hello");
+  EXPECT_TRUE(service_->is_dialling());
+  EXPECT_EQ(service_->last_dial_error(), "");
+  listener.reset();
+  silent.reset();
+  EXPECT_TRUE(eventually([&] { return !service_->is_dialling(); }));
+  EXPECT_NE(service_->last_dial_error(), "");
+}
+
 TEST_F(SessionBounds, NorDoesAViewerThatDials) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
   SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};

@@ -88,6 +88,7 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
   require_link_where_asked(endpoint);
   if (endpoint.dial) {
     dial_to_ = *endpoint.dial;
+    is_dialling_ = true;
     dialler_ = std::thread([this] { dial_loop(); });
     return;
   }
@@ -202,6 +203,11 @@ std::string SenderService::refusal() const {
   return refusal_;
 }
 
+bool SenderService::is_dialling() const {
+  const std::scoped_lock lock(mutex_);
+  return is_dialling_;
+}
+
 std::string SenderService::last_dial_error() const {
   const std::scoped_lock lock(mutex_);
   return last_dial_error_;
@@ -275,6 +281,8 @@ void SenderService::dial_loop() noexcept {
   set_thread_name("fw-dial");
   while (try_dial() && wait_before_retry() && !are_finished()) {
   }
+  const std::scoped_lock lock(mutex_);
+  is_dialling_ = false;
 }
 
 /// Returns false when there must be no further attempt.
@@ -350,7 +358,9 @@ bool SenderService::are_finished() const {
 bool SenderService::wait_before_retry() {
   constexpr auto between_dials = std::chrono::milliseconds(250);
   std::unique_lock lock(mutex_);
+  is_dialling_ = false;
   changed_.wait_for(lock, between_dials, [&] { return stopping_; });
+  is_dialling_ = !stopping_;
   return !stopping_;
 }
 

@@ -83,6 +83,9 @@ class SenderService {
   [[nodiscard]] std::vector<SessionReport> reports() const;
   /// Why the peer refused a dialling sender; empty if it did not.
   [[nodiscard]] std::string refusal() const;
+  /// Whether an attempt to dial is under way: the first one from the constructor on, each until its session has ended
+  /// or the log and last_dial_error() say why it failed. False between two attempts, and for a listening sender.
+  [[nodiscard]] bool is_dialling() const;
   /// Why the last dial failed; empty before the first failure, after a session, and for a listening sender.
   [[nodiscard]] std::string last_dial_error() const;
 
@@ -117,6 +120,7 @@ class SenderService {
   SessionHistory history_;
   std::string refusal_;
   std::string last_dial_error_;
+  bool is_dialling_ = false;
   FileDescriptor handshake_fd_;  // a second descriptor of the dialled connection, to end its handshake
   bool stopping_ = false;
   bool handshakes_are_over_ = false;
