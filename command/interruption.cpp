@@ -53,6 +53,12 @@ Interruption::~Interruption() {
   thread_.join();
 }
 
+bool Interruption::has_come() const {
+  const std::scoped_lock lock(taking_);
+  std::array waiting = {pollfd{signals_.get(), POLLIN, 0}};
+  return is_requested() || wait_until(waiting, 0) > 0;
+}
+
 void Interruption::request() {
   if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
     signal_eventfd(requested_.get());
@@ -80,15 +86,21 @@ void Interruption::run() {
       return;
     }
     signalfd_siginfo info;
-    if (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      receive(static_cast<int>(info.ssi_signo));
+    bool is_first = false;
+    {
+      const std::scoped_lock lock(taking_);
+      if (::read(signals_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) {
+        continue;
+      }
+      is_first = !is_requested_.exchange(true, std::memory_order_acq_rel);
     }
+    receive(static_cast<int>(info.ssi_signo), is_first);
   }
 }
 
-void Interruption::receive(int signal_number) {
+void Interruption::receive(int signal_number, bool is_first) {
   const std::int64_t now_ns = monotonic_ns();
-  if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
+  if (is_first) {
     requested_ns_ = now_ns;
     signal_eventfd(requested_.get());
   } else if (now_ns - requested_ns_ >= second_signal_ns) {

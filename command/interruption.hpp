@@ -32,6 +32,10 @@ class Interruption {
 
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
+  /// Whether a signal has come, even if "fw-signals" has not taken it yet. Ctrl-C in a terminal also reaches the
+  /// programs that this one has started: whoever notices such a program's end can ask whether that was why.
+  [[nodiscard]] bool has_come() const;
+
   /// Requests the same as a first signal. The next signal ends the process.
   void request();
 
@@ -44,11 +48,12 @@ class Interruption {
 
  private:
   void run();
-  void receive(int signal_number);
+  void receive(int signal_number, bool is_first);
 
   FileDescriptor signals_;
   FileDescriptor stop_;
   FileDescriptor requested_;
+  mutable std::mutex taking_;  // from a signal's last moment in signals_ until is_requested_ tells of it
   std::atomic<bool> is_requested_{false};
   std::int64_t requested_ns_ = 0;  // used by fw-signals only
   std::mutex mutex_;

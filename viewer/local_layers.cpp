@@ -100,7 +100,7 @@ void LocalLayers::follow(const Actions& actions) {
 
 void LocalLayers::follow(LocalLayer& layer, const Actions& actions) const {
   const SenderProcess::State before = layer.sender->state();
-  layer.sender->follow();
+  layer.sender->follow(actions.is_ending);
   if (!layer.stream) {
     return;
   }

@@ -25,6 +25,8 @@ class LocalLayers {
   using StreamPointer = std::shared_ptr<ViewedStream>;
   /// What the owner of the streams does.
   struct Actions {
+    /// Whether the user has asked the viewer to end.
+    std::function<bool()> is_ending;
     /// The stream has had its last frame: says bye to its sender, which waits for that before it ends.
     std::function<void(ViewedStream& ended)> close;
     /// Puts a new stream of the same source in the place of one that has ended, and returns it; null: there is to be

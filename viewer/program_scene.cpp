@@ -249,7 +249,8 @@ void Program::follow_local_layers() {
   if (interruption_.is_requested()) {
     return;  // Ctrl-C has reached ssh, too
   }
-  local_layers_.follow({.close = [this](ViewedStream& ended) { close(ended); },
+  local_layers_.follow({.is_ending = [this] { return interruption_.has_come(); },
+                        .close = [this](ViewedStream& ended) { close(ended); },
                         .replace =
                             [this](const auto& ended, const LocalSource& source) {
                               ViewedSource next = source_of(source, options_.session);

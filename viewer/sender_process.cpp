@@ -70,7 +70,7 @@ void SenderProcess::launch(const SenderStart& how) {
   output_ = std::move(error.reads);
 }
 
-void SenderProcess::follow() {
+void SenderProcess::follow(const std::function<bool()>& is_ending) {
   if (!child_.is_running()) {
     return;
   }
@@ -82,6 +82,7 @@ void SenderProcess::follow() {
   follow_ssh();
   read_output();
   if (has_ended) {
+    is_stopping_ |= ssh_ && is_ending && is_ending();  // asked only now: the signal came before the end
     take_end(ending);
   }
 }

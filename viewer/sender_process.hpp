@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,8 +58,9 @@ class SenderProcess {
 
   /// Has it send. If that fails, the state says so. Not while it runs.
   void start(const SenderStart& how);
-  /// Logs what it has said, and notices its end. Never waits.
-  void follow();
+  /// Logs what it has said, and notices its end. Never waits. `is_ending`: whether the user has asked the viewer to
+  /// end; Ctrl-C in a terminal has ended ssh as well then, which is no failure.
+  void follow(const std::function<bool()>& is_ending = {});
   /// Its stream has begun: what it fails of later is news again.
   void forget_reason() noexcept { reason_.clear(); }
   /// Asks it to end; follow() kills it if it has not ended two seconds later.

@@ -254,6 +254,19 @@ TEST_F(SshSenderTest, IsEndedBeforeItAnswers) {
   EXPECT_EQ(sender_->state(), SenderProcess::State::ended);
 }
 
+/// Ctrl-C in a terminal reaches ssh, too. Only an end that was noticed asks: the signal came before it.
+TEST_F(SshSenderTest, EndsWithTheViewer) {
+  run(std::string(say_hello) + "; kill -INT $$");
+  int asked = 0;
+  while (sender_->state() == SenderProcess::State::running) {
+    sender_->follow([&] { return ++asked > 0; });
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(sender_->state(), SenderProcess::State::ended);
+  EXPECT_EQ(sender_->reason(), "");
+  EXPECT_FALSE(has_said("is gone"));
+}
+
 TEST_F(SshSenderTest, ThatDoesNotAnswerIsSpokenOfOnce) {
   run("exec sleep 1000");
   sender_->follow();
