@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import typing
 
 import harness
 
@@ -21,6 +22,16 @@ class BytePrograms(harness.EndToEnd):
                              "--stats", self.file("received.json"), **options)
         program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
         return program
+
+    def receiver_before_a_pipe(self) -> tuple[harness.Program, typing.BinaryIO]:
+        """Starts a receiver, and returns the pipe that it writes to. While nobody reads, the pipe and the ring hold up
+        the sender after little more than a MiB."""
+        reads, writes = os.pipe()
+        sink = os.fdopen(reads, "rb", buffering=0)
+        self.addCleanup(sink.close)
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        return receiver, sink
 
     def sender(self, *arguments, prefix=(), **options) -> harness.Program:
         return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"),

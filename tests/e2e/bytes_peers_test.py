@@ -2,6 +2,7 @@
 
 The output is exact. Otherwise it is a prefix, and the receiver reports that it is incomplete.
 """
+import contextlib
 import fcntl
 import itertools
 import os
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import sys
 import termios
-import time
+import threading
 
 import harness
 from byte_programs import RING_BYTES, SEED, SLOT_BYTES, SMALL, BytePrograms
@@ -41,6 +42,18 @@ class Peers(BytePrograms):
             pass  # the peer may have closed it already
         return connection
 
+    @staticmethod
+    @contextlib.contextmanager
+    def fed(sender, original):
+        """The sender's standard input has half of `original`, and what the caller does is done before the other half.
+        """
+        whole = original.read_bytes()
+        with sender.process.stdin as source:
+            source.write(whole[:len(whole) // 2])
+            source.flush()
+            yield
+            source.write(whole[len(whole) // 2:])
+
     def check_exact(self, receiver, sender, original):
         self.ends(sender)
         self.ends(receiver)
@@ -55,10 +68,10 @@ class Peers(BytePrograms):
                 receiver = self.receiver(copy, *options)
                 kept = [self.knock(receiver.address, saying) for saying in SAYINGS]
                 kept += [self.knock(receiver.address, os.urandom(10_000)) for _ in range(5)]
-                sender = self.sender(receiver.address, original, "--transport", "tcp", "--limit", "3M", *SMALL,
-                                     *options)
-                harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
-                kept += [self.knock(receiver.address, saying) for saying in SAYINGS]
+                sender = self.sender(receiver.address, "--transport", "tcp", *SMALL, *options, stdin=subprocess.PIPE)
+                with self.fed(sender, original):
+                    harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
+                    kept += [self.knock(receiver.address, saying) for saying in SAYINGS]
                 self.check_exact(receiver, sender, original)
                 copy.unlink()
 
@@ -103,21 +116,23 @@ class Peers(BytePrograms):
         """The first transfer is undisturbed. The receiver refuses the second sender and states the reason."""
         receiver = self.receiver(self.file("copy"))
         original = self.data(2_000_000)
-        first = self.sender(receiver.address, original, "--limit", "2M", *SMALL)
-        first.wait_line("transport=")
-        second = self.start(harness.BIN / "rdsend", receiver.address, self.data(100))
-        self.ends(second, harness.REFUSED)
+        first = self.sender(receiver.address, *SMALL, stdin=subprocess.PIPE)
+        with self.fed(first, original):
+            first.wait_line("transport=")
+            second = self.start(harness.BIN / "rdsend", receiver.address, self.data(100))
+            self.ends(second, harness.REFUSED)
         self.one_message(second, "has a sender already")
         self.check_exact(receiver, first, original)
 
     def test_a_second_receiver(self):
         original, port = self.data(2_000_000), harness.free_port()
-        sender = self.sender("--listen", f"127.0.0.1:{port}", original, "--limit", "2M", *SMALL)
+        sender = self.sender("--listen", f"127.0.0.1:{port}", *SMALL, stdin=subprocess.PIPE)
         ask = (harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}")
         first = self.start(*ask, self.file("copy"))
-        first.wait_line("transport=")
-        second = self.start(*ask, self.file("other"))
-        self.ends(second, harness.REFUSED)
+        with self.fed(sender, original):
+            first.wait_line("transport=")
+            second = self.start(*ask, self.file("other"))
+            self.ends(second, harness.REFUSED)
         self.one_message(second, "has its receiver already")
         self.check_exact(first, sender, original)
 
@@ -193,10 +208,10 @@ class Peers(BytePrograms):
                     source.flush()
                     harness.wait_until(lambda: copy.exists() and copy.read_bytes() == whole[:1], "the first byte")
                     receiver.pause()
-                    taken = 1 + self.fill(source.fileno(), whole[1:])
+                    taken = 1 + self.fill(source.fileno(), whole[1:],
+                                          (sender if is_sender_waiting else receiver).address)
                     sender.pause()
                     self.assertGreater(self.bytes_in(source.fileno()), 0, "some of it has not even been read")
-                    self.assertGreater(self.unsent_bytes((sender if is_sender_waiting else receiver).address), 0)
                     ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
                     ended.signal(signal.SIGKILL)
                     survivor.go_on()
@@ -205,18 +220,20 @@ class Peers(BytePrograms):
                 self.check_survivor(survivor, victim, whole, written)
                 self.assertLess(len(written), taken)
 
-    @staticmethod
-    def fill(pipe: int, data: bytes) -> int:
-        """Writes until the pipe stays full; returns the number of bytes written."""
+    def fill(self, pipe: int, data: bytes, address: str) -> int:
+        """Writes until the connection and the pipe stay full; returns the number of bytes written."""
         os.set_blocking(pipe, False)
         taken = turns = 0
-        while taken < len(data) and turns < 20:
-            try:
-                taken += os.write(pipe, data[taken:taken + 65536])
-                turns = 0
-            except BlockingIOError:
-                turns += 1
-                time.sleep(0.02 * harness.TIMEOUT_SCALE)
+
+        def stay_full() -> bool:
+            nonlocal taken, turns
+            with contextlib.suppress(BlockingIOError):
+                while taken < len(data):
+                    taken += os.write(pipe, data[taken:taken + 65536])
+                    turns = 0
+            turns = turns + 1 if self.unsent_bytes(address) > 0 else 0
+            return turns > 20
+        harness.wait_until(stay_full, "a connection and a pipe that stay full")
         return taken
 
     @staticmethod
@@ -233,20 +250,44 @@ class Peers(BytePrograms):
 
     def test_stopped_for_longer_than_the_timeout(self):
         """A stopped process only counts as slow. A peer is lost when it does not answer at all."""
-        original, copy = self.data(3_000_000), self.file("copy")
+        part, copy = os.urandom(50_000), self.file("copy")
         for transport in ("local", "tcp"):
             with self.subTest(transport):
                 receiver = self.receiver(copy, "--timeout", "1s")
-                sender = self.sender(receiver.address, original, "--transport", transport, "--limit", "2M",
-                                     "--timeout", "1s", *SMALL)
-                harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
-                for stopped, other in ((receiver, sender), (sender, receiver)):
-                    stopped.pause()
-                    with self.assertRaises(AssertionError):
-                        other.wait_line("lost the", 2)
-                    stopped.go_on()
-                self.check_exact(receiver, sender, original)
+                sender = self.sender(receiver.address, "--transport", transport, "--limit", "2M", "--timeout", "1s",
+                                     *SMALL, stdin=subprocess.PIPE)
+                with self.kept_fed(sender, part) as parts:
+                    harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
+                    for stopped, other in ((receiver, sender), (sender, receiver)):
+                        stopped.pause()
+                        with self.assertRaises(AssertionError):
+                            other.wait_line("lost the", 2)
+                        stopped.go_on()
+                self.ends(sender)
+                self.ends(receiver)
+                self.assertTrue(copy.read_bytes() == part * len(parts))
                 copy.unlink()
+
+    @staticmethod
+    @contextlib.contextmanager
+    def kept_fed(sender, part: bytes):
+        """A thread writes `part` to the sender's standard input, again and again until the caller has done its work.
+        It adds an element to the list that the caller is given for each time."""
+        parts: list[None] = []
+        is_over = threading.Event()
+
+        def write():
+            with sender.process.stdin as source:
+                while not is_over.is_set():
+                    source.write(part)
+                    parts.append(None)
+        writing = threading.Thread(target=write)
+        writing.start()
+        try:
+            yield parts
+        finally:
+            is_over.set()
+            writing.join(harness.WATCHDOG_S)
 
 
 if __name__ == "__main__":
