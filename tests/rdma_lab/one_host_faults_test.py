@@ -69,7 +69,7 @@ class OneHostFaults(OneHostTest):
         viewer.wait_line("shown [1-9]")
         both = lab.held_objects()
         again = self.replaced(sender, viewer, lambda: self.rdma_sender(*STREAM, listen=f"127.0.0.1:{sender.port}"))
-        self.assertEqual(lab.held_objects(), both)
+        lab.wait_until_held(both)
         viewer.interrupt()
         self.ends(viewer)
         again.interrupt()
