@@ -1,5 +1,6 @@
 """Waits: Ctrl-C, timeouts, wake-ups, the end of a stream, every slot held; and what errors say."""
 import asyncio
+import contextlib
 import os
 import pathlib
 import re
@@ -29,11 +30,8 @@ class Waits(Streams):
                 self.assertEqual(process.stdout.readline(), "waits\n")
                 time.sleep(0.3)
                 self.assertIsNone(process.poll())
-                began = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 output, _ = process.communicate(timeout=DEADLINE_S)
-                # 100 ms, and Python's own end.
-                self.assertLess(time.monotonic() - began, 2)
                 self.assertEqual(process.returncode, -signal.SIGINT, output)
                 self.assertIn("KeyboardInterrupt", output)
 
@@ -89,12 +87,12 @@ class Waits(Streams):
 
     def test_a_wait_lets_other_threads_run(self):
         receiver = self.receive(self.send((8, 8)))
-        began = time.monotonic()
-        waiting = threading.Thread(target=receiver.acquire, kwargs={"timeout": 1})
+        waiting = threading.Thread(target=receiver.acquire, kwargs={"timeout": DEADLINE_S})
         waiting.start()
         turns = sum(1 for _ in range(1000))
         self.assertEqual(turns, 1000)
-        self.assertLess(time.monotonic() - began, 0.9)
+        self.assertTrue(waiting.is_alive())
+        receiver.wake()
         waiting.join(DEADLINE_S)
 
     def test_other_threads_run_while_the_caller_reads_the_network(self):
@@ -198,11 +196,22 @@ class Waits(Streams):
 
     def test_two_threads_cannot_wait_for_the_same_frame(self):
         receiver = self.receive(self.send((8, 8)))
-        waiting = threading.Thread(target=receiver.acquire, kwargs={"timeout": 2})
+        begins = threading.Event()
+
+        def wait():
+            begins.set()
+            while True:
+                with contextlib.suppress(framewire.StateError):  # the main thread was in acquire(0)
+                    return receiver.acquire(DEADLINE_S)
+        waiting = threading.Thread(target=wait)
         waiting.start()
-        time.sleep(0.2)
-        self.assertRaises(framewire.StateError, receiver.acquire, 0.5)
+        begins.wait()
+        with self.assertRaises(framewire.StateError):
+            while waiting.is_alive():
+                receiver.acquire(0)
+        receiver.wake()
         waiting.join(DEADLINE_S)
+        self.assertFalse(waiting.is_alive())
 
 
 class Ends(Streams):
