@@ -293,8 +293,8 @@ class Bench(BenchPrograms):
         self.addCleanup(stdout.close)
         client = self.start(harness.BIN / "framewire-bench", *where, "--transport", "tcp", "--operation", "stream",
                             "--message-bytes", "64,33177600", "--count", "30000", "--verbose", "--json", stdout=stdout)
-        client.wait_line("tcp stream 33177600")
-        client.wait_line("transport=", after=len(client.lines))
+        row = client.wait_line("tcp stream 33177600").string
+        client.wait_line("transport=", after=client.lines.index(row))
         return client
 
     def check_first_row(self):

@@ -65,7 +65,7 @@ class Demo(OnADisplay):
         far = len(self.balls())
         self.tool("xdotool", "click", "--repeat", 4, 4)
         harness.wait_until(lambda: len(self.balls()) > 1.5 * far, "the scene from nearer")
-        self.assertTrue(self.has_all_parts())
+        harness.wait_until(self.has_all_parts, "all parts again: a late sender's is left out for a moment")
         self.end_by_ctrl_c(demo)
         self.assertIn("in a window; drag to turn the scene", self.file("said.txt").read_text())
         self.assertRegex(demo.text, r"depth    [1-9][0-9]* sets shown")

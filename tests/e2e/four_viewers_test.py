@@ -86,7 +86,7 @@ class FourViewers(harness.EndToEnd):
         record = pictures.StampedRecording(self.file("new.rgba"), FRAME_BYTES)
         new = self.view(self.sender.address, "--transport", transport, "--output", record.path)
         self.wait_for_frames([record, *self.records[:3]], 30)
-        harness.wait_until(lambda: self.sender.descriptors() == descriptors, "as many descriptors as before")
+        self.sender.wait_descriptors(descriptors)
         sent = self.end_well([*self.viewers[:3], new])
         self.assertEqual(len(sent["sessions"]), 5)
         self.assertLessEqual(sent["frames_lost"], QUOTA, "only what the killed one held")
@@ -108,11 +108,10 @@ class FourViewers(harness.EndToEnd):
             victim.wait_line(r"transport=")
             victim.kill()
             self.sender.wait_line(SESSION_ENDED, after=after)
-            # The sender logs the end before it has closed all descriptors.
             if number < 2:
                 descriptors = self.sender.settled_descriptors()
                 continue
-            harness.wait_until(lambda: self.sender.descriptors() == descriptors, "as many descriptors as before")
+            descriptors = self.sender.wait_descriptors(descriptors)
         sent = self.end_well([first])
         self.assertEqual(len(sent["sessions"]), 7)
         self.assertEqual(sent["sessions"][-1]["frames_lost"], 0)

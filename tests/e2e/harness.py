@@ -29,6 +29,7 @@ WATCHDOG_S = 30 * TIMEOUT_SCALE  # a wait that takes longer counts as a hang
 # The log line for an asynchronous event of an RDMA device.
 DEVICE_EVENT = r": warning: the RDMA device \S+ reports: "
 STATISTICS_DOCUMENT = REPOSITORY / "docs" / "statistics.md"
+LATE_GOODBYE = "the viewer took all frames, but did not say goodbye in time"  # --stats: of a session of the sender
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
 # A shell ignores SIGINT for background jobs, and the programs that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -225,6 +226,11 @@ class Program:
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def wait_descriptors(self, most: int) -> int:
+        """Waits until it has at most so many descriptors, and returns how many. It logs the end of a session before it
+        has closed all of that session's."""
+        return wait_until(lambda: now if (now := self.descriptors()) <= most else 0, f"at most {most} descriptors")
+
     def settled_descriptors(self) -> int:
         """The number of descriptors once it is stable: sessions that begin or end open and close some."""
         readings = [self.descriptors()]
@@ -342,6 +348,15 @@ class EndToEnd(unittest.TestCase):
         program.stats_file = stats
         return program
 
+    def view_until_answered(self, *arguments) -> Program:
+        """The viewer of a peer that answers what no sender says. An answer that takes two seconds counts as none, and
+        other work on this machine may delay it as long, so one of some tries is enough."""
+        for _ in range(5):
+            viewer = self.view(*arguments, "--retry", "1s")
+            if viewer.wait_end() != LOST:
+                break
+        return viewer
+
     def send_to_its_end(self, *arguments, **options) -> Program:
         """Starts a sender that fails at once or at its first viewer: without a viewer it does not read its source."""
         sender = self.send(*arguments, "--listen", "127.0.0.1:0", **options)
@@ -384,7 +399,8 @@ class EndToEnd(unittest.TestCase):
         sent, shown = self.stats(sender), self.stats(viewer)
         self.assertEqual(len(sent["sessions"]), 1)
         session = sent["sessions"][0]
-        self.assertTrue(session["said_bye"])
+        # Ctrl-C gives a viewer one second to say goodbye, for which a busy machine may have stopped it.
+        self.assertTrue(session["said_bye"] or session["ending"] == LATE_GOODBYE, session)
         self.assertEqual(sent["frames_received"], shown["frames_received"])
         if session["ending"] == "the stream ended":  # a leaving viewer does not count frames in flight
             self.assertEqual(sent["frames_lost"], shown["frames_lost"])

@@ -1,6 +1,7 @@
 """--low-latency: no vsync, and each frame is shown at once; without it pictures follow the refreshes of the screen."""
 import csv
 import os
+import re
 import unittest
 
 import harness
@@ -23,7 +24,8 @@ class LowLatency(OnADisplay):
         preloaded = {"LD_PRELOAD": SWAP_INTERVAL, "FRAMEWIRE_SWAP_INTERVALS": str(intervals)}
         viewer = self.view(sender.address, "--size", "64x36", "--frame-times", times, *options, headless=False,
                            environment=self.with_display() | preloaded, terminal=True)
-        viewer.wait_line(r"shown \d{4}")
+        for hundreds in range(1, 11):
+            harness.wait_until(lambda wanted=100 * hundreds: self.shown(viewer) >= wanted, "a hundred frames more")
         viewer.interrupt()
         self.ends(viewer)
         sender.interrupt()
@@ -34,6 +36,10 @@ class LowLatency(OnADisplay):
             # What is shown together has one time. The first refreshes are not known yet.
             chosen = {int(line["shown_ns"]): int(line["selected_ns"]) for line in csv.DictReader(lines)}
         return stats, sorted(chosen.values())[60:]
+
+    @staticmethod
+    def shown(viewer: harness.Program) -> int:
+        return int((["0"] + re.findall(r"shown (\d+)", viewer.text))[-1])
 
     @staticmethod
     def crowded(chosen: list[int]) -> float:

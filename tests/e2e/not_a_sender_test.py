@@ -3,10 +3,16 @@ import harness
 
 
 class NotASender(harness.EndToEnd):
-    def view_there(self, answer, *options, status=harness.FAILED) -> str:
+    def view_there(self, answer, status=harness.FAILED) -> str:
         address = self.serve_connections(answer)
-        viewer = self.view(address, "--insecure", "--retry", "2s", *options)
+        viewer = self.view_until_answered(address, "--insecure")
         self.ends(viewer, status)
+        return self.one_message(viewer, address)
+
+    def lose(self, answer) -> str:
+        address = self.serve_connections(answer)
+        viewer = self.view(address, "--insecure", "--retry", "2s")
+        self.ends(viewer, harness.LOST)
         return self.one_message(viewer, address)
 
     @staticmethod
@@ -47,10 +53,10 @@ class NotASender(harness.EndToEnd):
         self.assertRegex(self.view_there(self.flood), "not framewire")
 
     def test_somebody_who_hangs_up(self):
-        self.view_there(lambda connection: None, status=harness.LOST)
+        self.lose(lambda connection: None)
 
     def test_silence(self):
-        self.assertRegex(self.view_there(self.silence, status=harness.LOST), "answer in time")
+        self.assertRegex(self.lose(self.silence), "answer in time")
 
     def test_a_sender_of_another_version(self):
         def newer(connection):
@@ -85,7 +91,7 @@ class NotASender(harness.EndToEnd):
         self.ends(self.start(harness.BIN / "framewire", "key"))
         for answer in (self.http, self.echo, self.noise):
             address = self.serve_connections(answer)
-            viewer = self.view(address, "--retry", "2s")
+            viewer = self.view_until_answered(address)
             self.ends(viewer, harness.FAILED)
             self.one_message(viewer, address, "not framewire")
 

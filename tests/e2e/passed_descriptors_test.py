@@ -203,7 +203,7 @@ class PassedDescriptors(harness.EndToEnd):
             self.assertTrue(self.is_closed(data) and self.is_closed(control))
             sender.wait_line(r"^viewer this machine \(local\): the other end .* wrote where it has nothing to say",
                              after=said)
-            self.assertEqual(sender.settled_descriptors(), descriptors, "no passed descriptor stays open")
+            descriptors = sender.wait_descriptors(descriptors)  # no passed descriptor stays open
         self.assertEqual(len([line for line in sender.lines if "nothing to say" in line]), 3)
         viewer.wait_line("shown [1-9]", after=len(viewer.lines))
         sender.interrupt()

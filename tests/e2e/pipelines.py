@@ -108,13 +108,13 @@ class PipelineTest(harness.EndToEnd):
         return self.program
 
     def ends_soon(self, status: int):
-        """Checks that rdpipe and all its processes end so soon that none waits for an ended one."""
+        """Checks that rdpipe and all its processes end so soon that none waits for an ended one: that would take as
+        long as to notice a silent host, 10 s. Promised are 2 s on an idle machine."""
         began = time.monotonic()
         self.ends(self.program, status)
         self.nothing_is_left()
         print(f"{time.monotonic() - began:.1f} s", end=" ")
-        # Promised are 2 s on an idle machine.
-        self.assertLess(time.monotonic() - began, 4 * harness.TIMEOUT_SCALE)
+        self.assertLess(time.monotonic() - began, 8 * harness.TIMEOUT_SCALE)
 
     def rdpipe_says(self, *wanted: str, lines: int = 1):
         self.assertEqual(len(self.program.complaints()), lines, self.program.text)

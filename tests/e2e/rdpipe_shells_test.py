@@ -92,7 +92,7 @@ class PipeShells(PipelineTest):
                 self.program = self.rdpipe(f":touch {ran}; cat", f"host1:touch {ran}; cat")
                 writer = harness.wait_until(lambda: self.opened_with_a_reader(fifo), "the startup file to wait")
                 key(self.program.pid, number)
-                self.ends(self.program, 128 + number, 5 * harness.TIMEOUT_SCALE)
+                self.ends(self.program, 128 + number)
                 os.close(writer)
                 self.nothing_is_left()
                 self.assertFalse(ran.exists())

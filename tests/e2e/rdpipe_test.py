@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -257,15 +258,17 @@ class Pipe(PipelineTest):
 
     def test_who_may_come_to_a_hop(self):
         data = self.file("data")
-        data.write_bytes(bytes(10_000_000))
+        os.mkfifo(data)
         for source, sink, wanted in ((f":<{data}", ":>/dev/null", {"100007F"}),
                                      (f"host1:<{data}", "host2:>/dev/null", {""})):
-            with self.subTest(source):
+            with self.subTest(source), data.open("r+b", buffering=0) as feed:  # for both, so that it opens at once
                 port = harness.free_port()
-                self.program = self.rdpipe("--transport", "tcp", "--limit", "10M", "--port-range", f"{port}-{port}",
-                                           source, sink)
+                self.program = self.rdpipe("--transport", "tcp", "--port-range", f"{port}-{port}", source, sink)
                 self.assertEqual(harness.wait_until(lambda port=port: harness.listening_on(port),
                                                     "an end that listens"), wanted)
+                feed.write(b"all")
+                harness.wait_until(lambda feed=feed: not select.select([feed], [], [], 0)[0], "the source to be read")
+                feed.close()
                 self.ends(self.program)
         self.nothing_is_left()
 

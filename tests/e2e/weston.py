@@ -15,7 +15,7 @@ def start(test: harness.EndToEnd, *options: str, **environment: str) -> tuple[su
     # Where servers of X have their sockets. A system that has just started may have none, and weston crashes then.
     sockets = pathlib.Path("/tmp/.X11-unix")
     if not sockets.exists():
-        sockets.mkdir()
+        sockets.mkdir(exist_ok=True)
         sockets.chmod(0o1777)
     folder = test.file("run")  # only its owner may read it, or weston refuses it
     folder.mkdir(mode=0o700)

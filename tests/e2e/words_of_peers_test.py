@@ -55,7 +55,7 @@ class WordsOfPeers(harness.EndToEnd):
     def test_senders_to_viewers(self):
         for name, (messages, stream, status) in SENDERS.items():
             with self.subTest(name):
-                viewer = self.view(self.serve_messages(messages) + stream, "--insecure", "--retry", "1s", "--verbose")
+                viewer = self.view_until_answered(self.serve_messages(messages) + stream, "--insecure", "--verbose")
                 self.ends(viewer, status)
                 self.has_nothing_to_obey(viewer)
 
