@@ -64,9 +64,10 @@ class EitherEndDials(harness.EndToEnd):
         self.one_message(second, "has a sender already")
         before = record.count()
         harness.wait_until(lambda: record.count() > before + 5, "more frames")
+        viewer.interrupt()
+        self.ends(viewer)
         first.interrupt()
         self.ends(first)
-        self.ends(viewer)
         self.checked_stats(first, viewer)
 
     def test_a_listening_viewer_takes_the_next_sender_when_one_was_killed(self):

@@ -81,9 +81,10 @@ class HiddenWindow(OnADisplay):
                 sender, viewer = self.start_hidden(hide)
                 show()
                 harness.wait_until(self.has_bars, "the bars on the screen again")
+                viewer.interrupt()
+                self.ends(viewer)
                 sender.interrupt()
                 self.ends(sender)
-                self.ends(viewer)
                 self.checked_stats(sender, viewer)
 
 

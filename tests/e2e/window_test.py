@@ -13,10 +13,10 @@ class Window(OnADisplay):
         return int(words["WIDTH"]), int(words["HEIGHT"])
 
     def end(self, sender, viewer):
+        viewer.interrupt()
+        self.ends(viewer)
         sender.interrupt()
         self.ends(sender)
-        if viewer.is_running():
-            self.ends(viewer)
         self.checked_stats(sender, viewer)
 
     def test_a_screenshot_is_upright(self):
