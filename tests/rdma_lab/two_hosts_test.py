@@ -219,7 +219,7 @@ class TwoHosts(lab.Play):
     def test_ends_killed_in_the_middle_of_a_frame(self):
         """Kills the viewer, then the sender. Frames come from a pipe, one by one, so that the packet counter tells how
         much of one is in flight. The network is slow: Soft-RoCE sends as much as it can before the call that rings its
-        doorbell returns."""
+        doorbell returns. So slow that answers may come later than the device waits without --timeout."""
         width, height, packet_bytes = 1280, 720, 4096
         frame = os.urandom(width * 4) * height
         frame_packets = len(frame) // packet_bytes
@@ -227,10 +227,10 @@ class TwoHosts(lab.Play):
         def sender():
             reads, writes = os.pipe()
             sender = self.send("-", "--size", f"{width}x{height}", "--pix-fmt", "rgba", "--fps", "30", "--no-pace",
-                               "--listen", f"*:{PORT}", "--key", self.key, stdin=reads)
+                               "--timeout", "10s", "--listen", f"*:{PORT}", "--key", self.key, stdin=reads)
             os.close(reads)
             sender.wait_line("^listening on")
-            lab.link("slow", "40mbit")
+            lab.link("slow", "10mbit")
             self.meet("listens")
             self.meet("is there")
             with os.fdopen(writes, "wb", buffering=0) as pipe:
@@ -255,7 +255,7 @@ class TwoHosts(lab.Play):
         def viewer():
             def start(name: str):
                 record = self.file(name)
-                viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--output", record)
+                viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--output", record)
                 viewer.wait_line("transport=rdma")
                 return viewer, record
 
