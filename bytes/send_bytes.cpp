@@ -26,8 +26,9 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t shutdown_timeout_ns = ns_per_s;  // after Ctrl-C
-constexpr std::size_t chunks_read = 3;                  // one is read while two wait to be sent
+constexpr std::int64_t shutdown_timeout_ns = ns_per_s;          // after Ctrl-C
+constexpr std::int64_t longest_last_attempt_ns = 2 * ns_per_s;  // what dials when the time is over has so much more
+constexpr std::size_t chunks_read = 3;                          // one is read while two wait to be sent
 constexpr std::size_t digest_step_bytes = 128 << 10;
 
 /// One run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() on its own thread.
@@ -208,9 +209,10 @@ void SendBytes::wait_for_receiver() {
   }
   const std::int64_t begun_ns = monotonic_ns();
   for (;; stream_.sleep_until(monotonic_ns() + ns_per_ms)) {
-    // An attempt that is under way then is awaited. Asked first: what it came to is there once it is over.
-    const bool is_late = options_.connect_timeout_ns >= 0 && monotonic_ns() - begun_ns >= options_.connect_timeout_ns &&
-                         !service_->is_dialling();
+    // Whether it dials is asked first: what an attempt came to is there once it is over.
+    const std::int64_t late_ns = monotonic_ns() - begun_ns - options_.connect_timeout_ns;
+    const bool is_late = options_.connect_timeout_ns >= 0 && late_ns >= 0 &&
+                         (!service_->is_dialling() || late_ns >= longest_last_attempt_ns);
     if (stream_.has_viewer() || stream_.is_stopping()) {
       break;
     }

@@ -21,7 +21,7 @@ struct SendBytesOptions {
   std::uint64_t limit_bytes_per_s = 0;  // 0: none
   std::uint64_t slot_bytes = default_slot_bytes;
   std::uint32_t slots = default_slots;
-  /// For the receiver to connect; < 0: no timeout. An attempt to dial that is under way at its end is awaited.
+  /// For the receiver to connect; < 0: no timeout. An attempt to dial that is under way then has 2 s more.
   std::int64_t connect_timeout_ns = 10'000'000'000;
   std::optional<std::string> stats_file{};
   bool is_verbose = false;
