@@ -24,13 +24,17 @@ class FourViewers(harness.EndToEnd):
         harness.wait_until(lambda: all(record.count() >= count + more for record, count in zip(records, counts)),
                            f"{more} more frames")
 
+    @staticmethod
+    def newest(record) -> int:
+        return record.sequences(record.count() - 1)[0]
+
     def check_went_on(self, records, since):
-        """The viewers got nearly every frame that the sender produced since `since`."""
+        """The viewers get current frames, and got those since `since` in their order."""
+        newest = max(self.newest(record) for record in records)
+        harness.wait_until(lambda: all(self.newest(record) >= newest for record in records), "the newest frame in each")
         for record, first in zip(records, since):
             numbers = record.sequences(first)
             self.assertEqual(numbers, sorted(set(numbers)))
-            wanted = 0.8 if harness.IS_SANITIZED else 0.97  # sanitized viewers are slow
-            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), wanted, "of the frames came through")
 
     def end_well(self, viewers):
         self.sender.interrupt()
@@ -52,7 +56,7 @@ class FourViewers(harness.EndToEnd):
         if not harness.IS_SANITIZED:
             self.assertLess(self.sender.memory_kb() - memory_kb, 4096)
         self.check_went_on(others, since)
-        newest = min(record.sequences(record.count() - 1)[0] for record in others)
+        newest = min(self.newest(record) for record in others)
         self.viewers[3].go_on()
         harness.wait_until(lambda: stopped.count() > last + QUOTA + 10, "frames after it was continued")
         # First come the frames that it held and those in flight. The next frame is a current one.
@@ -121,17 +125,17 @@ class FourViewers(harness.EndToEnd):
         greedy = self.view(sender.address, "--delivery", "every")
         self.ends(greedy, harness.REFUSED)
         self.one_message(greedy, "'latest'", "'every'", "--delivery every")
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--frames", "600",
-                              "--delivery", "every")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every")
         every = pictures.StampedRecording(self.file("every.rgba"), FRAME_BYTES)
         patient = self.view(sender.address, "--output", every.path)
         patient.wait_line("transport=")
         modest = self.view(sender.address, "--delivery", "latest", "--frames", "1")
         self.ends(modest)
-        self.ends(patient)
+        sender.interrupt()
         self.ends(sender)
+        self.ends(patient)
         numbers = every.sequences()
-        self.assertEqual(numbers, list(range(numbers[0], 600)))
+        self.assertEqual(numbers, list(range(numbers[0], self.stats(sender)["frames_produced"])))
 
     def test_no_link_in_common(self):
         sender = self.send_on("pattern", "--size", "64x36", "--transport", "tcp")
@@ -140,21 +144,21 @@ class FourViewers(harness.EndToEnd):
         self.one_message(viewer, "no transport in common", "local", "tcp")
 
     def test_under_every_the_source_waits_for_a_viewer_that_is_stopped(self):
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every",
-                              "--frames", "400")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every")
         records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(2)]
         viewers = [self.view(sender.address, "--output", record.path) for record in records]
         harness.wait_until(lambda: all(record.count() >= 5 for record in records), "five frames")
         viewers[1].pause()
-        harness.wait_until(lambda: records[0].count() < 400 and self.is_still(records[0]), "the source to wait")
+        harness.wait_until(lambda: self.is_still(records[0]), "the source to wait")
         viewers[1].go_on()
+        self.wait_for_frames(records, 50)
+        sender.interrupt()
+        self.ends(sender)
         for viewer in viewers:
             self.ends(viewer)
-        self.ends(sender)
-        self.assertEqual(records[0].sequences()[-1], 399)
         for record in records:
             numbers = record.sequences()
-            self.assertEqual(numbers, list(range(numbers[0], 400)))
+            self.assertEqual(numbers, list(range(numbers[0], self.stats(sender)["frames_produced"])))
 
     @staticmethod
     def is_still(record) -> bool:
