@@ -36,6 +36,7 @@ void mainImageDepth(out vec4 fragColor, out float fragDepth, in vec2 fragCoord) 
   if (hasPart(3)) take(fragColor, fragDepth, along, vec3(0.0, 0.5, -0.1), vec3(0.1, 0.1, 1.0));
 }
 """
+LEFT_OUT = "it does not deliver what the others do"
 RED, GREEN, BLUE = range(3)  # of a pixel's components
 
 
@@ -82,18 +83,37 @@ class DepthTest(harness.EndToEnd):
         first = shown(len(viewer.lines))
         harness.wait_until(lambda: shown(len(viewer.lines)) >= first + frames, "more sets")
 
-    def picture_of(self, viewer: harness.Program, status: int = harness.OK) -> pictures.Picture:
+    def picture_of(self, viewer: harness.Program) -> pictures.Picture:
         viewer.interrupt()
-        self.ends(viewer, status)
+        self.ends(viewer)
         return pictures.read_png(viewer.picture_file)
 
-    def assert_same(self, found: pictures.Picture, wanted: pictures.Picture, rows=slice(None)):
-        """`rows`: which to compare; the others may have notes over them."""
-        self.assertEqual((found.width, found.height, found.channels), (wanted.width, wanted.height, wanted.channels))
-        pitch = wanted.width * wanted.channels
-        different = [y for y in range(wanted.height)[rows]
-                     if found.pixels[y * pitch:(y + 1) * pitch] != wanted.pixels[y * pitch:(y + 1) * pitch]]
-        self.assertEqual(different, [], "rows that are not the same")
+    def merge_and_record(self, *arguments, **options) -> harness.Program:
+        """As merge(), of several sources. Its pictures are also in viewer.film."""
+        film = self.file(f"film-{len(self.programs)}.rgba")
+        viewer = self.merge(*arguments, "--output", film, "--output-fps", "10", **options)
+        viewer.film = pictures.RecordedPictures(film, WIDTH, HEIGHT)
+        return viewer
+
+    @staticmethod
+    def rgb(picture: pictures.Picture) -> bytes:
+        if picture.channels == 3:
+            return picture.pixels
+        return b"".join(picture.pixels[i:i + 3] for i in range(0, len(picture.pixels), picture.channels))
+
+    @staticmethod
+    def wait_film(viewer: harness.Program, is_wanted, what: str):
+        """Until its newest recorded picture is as wanted. A busy machine stops a sender, which is left out then."""
+        harness.wait_until(lambda: (newest := viewer.film.newest()) is not None and is_wanted(newest), what)
+
+    def wait_merged(self, viewer: harness.Program, wanted: pictures.Picture):
+        pixels = self.rgb(wanted)
+        self.wait_film(viewer, lambda newest: self.rgb(newest) == pixels, "the merged picture")
+
+    @staticmethod
+    def complaints(viewer: harness.Program) -> list[str]:
+        """Without those about a sender that a busy machine has stopped."""
+        return [line for line in viewer.complaints() if LEFT_OUT not in line]
 
     _whole = None
 
@@ -134,17 +154,17 @@ class Depth(DepthTest):
         for link in ("local", "tcp"):
             with self.subTest(link):
                 senders = [self.send_part(part) for part in "12"]
-                viewer = self.merge(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3",
-                                    "--transport", link)
+                viewer = self.merge_and_record(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3",
+                                               "--transport", link)
                 self.wait_whole(viewer, *senders)
-                self.assert_same(self.picture_of(viewer), whole)
-                self.assertEqual(viewer.complaints(), [])
+                self.wait_merged(viewer, whole)
+                self.picture_of(viewer)
+                self.assertEqual(self.complaints(viewer), [])
                 self.assertEqual(viewer.text.count(f"transport={link} "), 2)
                 shown, _ = self.sets(viewer)
-                self.assertGreater(shown, 5)
                 frames = [stream["frames_shown"] for stream in self.read_stats(viewer.stats_file)["streams"]]
                 self.assertEqual(max(frames), shown, "the first sets may be of one sender")
-                self.assertGreater(min(frames), 5)
+                self.assertGreater(min(frames), 0)
 
     def test_what_a_scene_file_says_of_a_layer_means_nothing(self):
         """Above all, a first layer that is hidden hides nothing."""
@@ -153,20 +173,20 @@ class Depth(DepthTest):
         keys = ("hidden = true\ncrop = [0, 0, 16, 9]", "opacity = 0\nfit = 'fill'")
         self.file("scene.toml").write_text("layout = 'depth'\n" + "".join(
             f"[[layer]]\nsource = '{sender.address}'\n{key}\n" for sender, key in zip(senders, keys)))
-        viewer = self.merge("--scene", "scene.toml", layout=())
+        viewer = self.merge_and_record("--scene", "scene.toml", layout=())
         self.wait_whole(viewer, *senders)
-        self.assert_same(self.picture_of(viewer), whole)
+        self.wait_merged(viewer, whole)
 
     def test_at_the_same_depth_the_earlier_source_wins(self):
         for name, colour in (("red", "1, 0, 0"), ("green", "0, 1, 0"), ("blue", "0, 0, 1")):
             self.file(f"{name}.frag").write_text(plane(colour))
         red, green = (self.send_on(f"gl:{name}.frag", *DEPTH, "--size", SIZE) for name in ("red", "green"))
         for first, second, wanted in ((red, green, (255, 0, 0)), (green, red, (0, 255, 0))):
-            viewer = self.merge("--layer", "gl:blue.frag", first.address, second.address)
+            viewer = self.merge_and_record("--layer", "gl:blue.frag", first.address, second.address)
             self.wait_whole(viewer, first, second)
-            picture = self.picture_of(viewer)
-            self.assertEqual(picture.colours(), 1)
-            self.assertEqual(picture.at(0.5, 0.5), wanted)
+            self.wait_film(viewer, lambda newest: newest.colours() == 1 and newest.at(0.5, 0.5) == wanted,
+                           f"a picture of {wanted}")
+            self.picture_of(viewer)
 
     def test_streams_that_do_not_fit_leave_the_others_alone(self):
         whole = self.whole()
@@ -174,17 +194,17 @@ class Depth(DepthTest):
         plain = self.send_on("gl:balls.frag:3", "--size", SIZE)
         small = self.send_on("gl:balls.frag:3", *DEPTH, "--size", "160x90")
         bars = self.send_on("pattern", "--size", SIZE, "--fps", "20")
-        viewer = self.merge(senders[0].address, plain.address, senders[1].address, small.address, bars.address,
-                            "--layer", "gl:balls.frag:3")
+        viewer = self.merge_and_record(senders[0].address, plain.address, senders[1].address, small.address,
+                                       bars.address, "--layer", "gl:balls.frag:3")
         no_depth = (": its frames of rgba have no depth; a sender of gl: gives it with --pix-fmt rgba\\+grayf32le, "
                     "films have none")
         for sender, why in ((plain, no_depth), (bars, no_depth),
                             (small, f": its frames are 160x90, and those of the others are {SIZE}; ")):
             viewer.wait_line(f"^framewire-view: warning: {sender.address}{why}")
         self.wait_whole(viewer, *senders)
-        picture = self.picture_of(viewer)
-        self.assertEqual(len(viewer.complaints()), 3, viewer.text)
-        self.assert_same(picture, whole, slice(0, HEIGHT // 2))  # the notes are below
+        self.wait_merged(viewer, whole)
+        self.picture_of(viewer)
+        self.assertEqual(len(self.complaints(viewer)), 3, viewer.text)
         streams = self.read_stats(viewer.stats_file)["streams"]
         for sender, stream in zip((senders[0], plain, senders[1], small, bars), streams):
             self.assertGreater(stream["frames_received"], 0, stream)
@@ -199,65 +219,75 @@ class Depth(DepthTest):
         self.addCleanup(frames.communicate)
         self.addCleanup(frames.kill)
         never = self.send_on("-", *DEPTH, "--size", SIZE, stdin=frames.stdout)
-        viewer = self.merge(never.address, *(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
+        viewer = self.merge_and_record(never.address, *(sender.address for sender in senders), "--layer",
+                                       "gl:balls.frag:3")
         viewer.wait_line(f"^framewire-view: warning: {never.address}: this source does not render on request")
         self.wait_whole(viewer, *senders)
-        picture = self.picture_of(viewer)
-        self.assertEqual(len(viewer.complaints()), 1, viewer.text)
-        self.assert_same(picture, whole, slice(0, HEIGHT // 2))
+        self.wait_merged(viewer, whole)
+        self.picture_of(viewer)
+        self.assertEqual(len(self.complaints(viewer)), 1, viewer.text)
 
     def test_a_sender_that_is_stopped_is_left_out_until_it_goes_on(self):
         senders = [self.send_part(part) for part in "12"]
-        viewer = self.merge(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
-        self.wait_whole(viewer, *senders)
+        whole = self.whole()
+        viewer = self.merge_and_record(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
+        self.wait_merged(viewer, whole)
         os.kill(senders[1].process.pid, signal.SIGSTOP)
-        viewer.wait_line(f"^framewire-view: warning: {senders[1].address}: it does not deliver what the others do")
+        warning = f"framewire-view: warning: {senders[1].address}: {LEFT_OUT}"
+        viewer.wait_line(f"^{warning}")
+        self.wait_film(viewer, lambda newest: not has_ball(newest, GREEN) and has_ball(newest, RED), "the others alone")
         self.wait_more(viewer, 20)
         os.kill(senders[1].process.pid, signal.SIGCONT)
-        self.wait_more(viewer, 40)
-        self.assert_same(self.picture_of(viewer), self.whole())
-        self.assertEqual(len(viewer.complaints()), 1, viewer.text)
+        self.wait_merged(viewer, whole)
+        self.picture_of(viewer)
+        self.assertEqual(sum(line.startswith(warning) for line in viewer.lines), 1, viewer.text)
+        self.assertEqual(self.complaints(viewer), [])
 
     def test_a_screenshot_of_nothing_is_a_failure(self):
         plain = self.send_on("gl:balls.frag:3", "--size", SIZE)
-        viewer = self.view(plain.address, "--layout", "depth", "--screenshot", "none.png", "--duration", "2s")
+        viewer = self.view(plain.address, "--layout", "depth", "--screenshot", "none.png")
+        viewer.wait_line("have no depth")
+        viewer.interrupt()
         self.ends(viewer, harness.FAILED)
         self.one_message(viewer, "no frame was shown, so there is no none.png", beside=": warning: ")
         self.assertFalse(self.file("none.png").exists())
 
     def test_a_ring_of_one_slot_is_enough(self):
         senders = [self.send_part(part, "--slots", "1") for part in "12"]
-        viewer = self.merge(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
+        whole = self.whole()
+        viewer = self.merge_and_record(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
         self.wait_whole(viewer, *senders)
-        self.assert_same(self.picture_of(viewer), self.whole())
+        self.wait_merged(viewer, whole)
 
     def test_two_viewers_that_start_at_once(self):
         """Each may get the camera of one sender, and then draws lots."""
         whole = self.whole()
         senders = [self.send_part(part) for part in "12"]
         addresses = [sender.address for sender in senders]
-        viewers = [self.merge(*order, "--layer", "gl:balls.frag:3") for order in (addresses, addresses[::-1])]
+        viewers = [self.merge_and_record(*order, "--layer", "gl:balls.frag:3")
+                   for order in (addresses, addresses[::-1])]
         for viewer in viewers:
             self.wait_whole(viewer, *senders)
         for viewer in viewers:
-            self.assert_same(self.picture_of(viewer), whole)
+            self.wait_merged(viewer, whole)
 
     def test_when_the_owner_of_the_camera_leaves_another_goes_on(self):
         whole = self.whole()
         senders = [self.send_part(part) for part in "12"]
         arguments = [*(sender.address for sender in senders), "--layer", "gl:balls.frag:3"]
-        owner = self.merge(*arguments)
+        owner = self.merge_and_record(*arguments)
         self.wait_whole(owner, *senders)
         watcher = self.merge(*arguments)
         watcher.wait_line("^framewire-view: warning: .* does not take this viewer's camera: another viewer moves the")
         self.wait_whole(watcher, *senders)
-        self.assert_same(self.picture_of(owner), whole)
+        self.wait_merged(owner, whole)
+        self.picture_of(owner)
         self.wait_more(watcher, 20)
-        second = self.merge(*arguments)
+        second = self.merge_and_record(*arguments)
         self.wait_whole(second, *senders)
         watcher.kill()
         self.wait_more(second, 20)
-        self.assert_same(self.picture_of(second), whole)
+        self.wait_merged(second, whole)
 
     def test_what_is_wrong_is_said_in_one_sentence(self):
         sender = self.send_part("1")
@@ -331,12 +361,6 @@ class DepthInAWindow(OnADisplay, DepthTest):
             return last[-1] if len(last) > 1 and last[-1].pixels == last[-2].pixels and is_wanted(last[-1]) else None
         return harness.wait_until(found, what)
 
-    @staticmethod
-    def rgb(picture: pictures.Picture) -> bytes:
-        if picture.channels == 3:
-            return picture.pixels
-        return b"".join(picture.pixels[i:i + 3] for i in range(0, len(picture.pixels), picture.channels))
-
     def drag(self, x: int, y: int, to_x: int, to_y: int):
         middle = ((x + to_x) // 2, (y + to_y) // 2)
         self.tool("xdotool", "mousemove", x, y, "mousedown", 1, "mousemove", *middle, "mousemove", to_x, to_y,
@@ -367,24 +391,25 @@ class DepthInAWindow(OnADisplay, DepthTest):
         self.wait_picture(lambda picture: picture.pixels == whole, "the camera where it was")
         self.press("q")
         self.ends(viewer)
-        self.assertEqual(viewer.complaints(), [])
+        self.assertEqual(self.complaints(viewer), [])
 
     def test_a_watcher_follows_the_owner_of_the_camera(self):
         """Its own part, too, is drawn from where the owner stands. When the owner is killed it looks for itself."""
-        whole = self.rgb(self.whole())
+        whole = self.whole()
         senders = [self.send_part(part) for part in "12"]
         arguments = [*(sender.address for sender in senders), "--layer", "gl:balls.frag:3"]
         owner = self.open_merged(*arguments)
-        self.wait_picture(lambda picture: picture.pixels == whole, "the whole picture")
-        watchers = [self.merge(*arguments) for _ in range(2)]
+        self.wait_picture(lambda picture: picture.pixels == self.rgb(whole), "the whole picture")
+        watchers = [self.merge_and_record(*arguments) for _ in range(2)]
         self.drag(100, 60, 200, 90)
-        turned = self.wait_settled(lambda picture: picture.pixels != whole, "the scene to turn")
+        self.wait_settled(lambda picture: picture.pixels != self.rgb(whole), "the scene to turn")
         for watcher in watchers:
             self.wait_whole(watcher, *senders)
-        self.assertEqual(self.rgb(self.picture_of(watchers[0])), turned.pixels)
+            self.wait_film(watcher, lambda newest: self.rgb(newest) == self.shown().pixels, "what the owner sees")
+        self.picture_of(watchers[0])
         owner.kill()
         self.wait_more(watchers[1], 20)
-        self.assertEqual(self.rgb(self.picture_of(watchers[1])), whole)
+        self.wait_merged(watchers[1], whole)
 
     def test_a_window_that_is_minimised_gives_up_the_camera(self):
         senders = [self.send_part(part) for part in "12"]
@@ -410,11 +435,12 @@ class DepthInAWindow(OnADisplay, DepthTest):
         self.wait_picture(lambda picture: picture.pixels == whole, "the whole picture")
         second.kill()
         self.wait_balls(RED, BLUE)
+        upper = slice(0, HEIGHT // 2 * WIDTH * 3)  # the notes are below
+        still = self.wait_settled(lambda picture: True, "the picture without a part")
         self.drag(100, 60, 130, 60)
-        before = self.wait_settled(lambda picture: True, "the picture without a part")
+        self.wait_settled(lambda picture: picture.pixels[upper] != still.pixels[upper], "the others to turn")
         self.drag(130, 60, 100, 60)
-        self.wait_settled(lambda picture: picture.pixels[:HEIGHT * WIDTH * 2] != before.pixels[:HEIGHT * WIDTH * 2],
-                          "the others to go on")
+        self.wait_settled(lambda picture: picture.pixels[upper] == still.pixels[upper], "the others to turn back")
         self.send_part("2", listen=f"127.0.0.1:{port}")
         self.wait_picture(lambda picture: picture.pixels == whole, "the whole picture again")
         self.assertTrue(viewer.is_running())
@@ -422,7 +448,7 @@ class DepthInAWindow(OnADisplay, DepthTest):
         self.ends(viewer)
         shown, missed = self.sets(viewer)
         self.assertGreater(shown, missed)
-        self.assertEqual(viewer.complaints(), [])
+        self.assertEqual(self.complaints(viewer), [])
 
     def test_a_scene_file(self):
         senders = [self.send_part(part) for part in "12"]
@@ -452,7 +478,7 @@ class DepthInAWindow(OnADisplay, DepthTest):
         self.wait_picture(lambda picture: picture.pixels == whole, "the whole picture at the end")
         self.press("q")
         self.ends(viewer)
-        self.assertEqual(len(viewer.complaints()), 1, viewer.text)
+        self.assertEqual(len(self.complaints(viewer)), 1, viewer.text)
 
     @staticmethod
     def quarters(picture: pictures.Picture) -> list[set[int]]:

@@ -118,6 +118,22 @@ class StampedRecording:
             return [sequence_of(file.read(self.frame_bytes)) for _ in range(last - first)]
 
 
+class RecordedPictures:
+    """A growing file into which a viewer records its picture, as raw RGBA."""
+
+    def __init__(self, path: pathlib.Path, width: int, height: int):
+        self.path, self.width, self.height = path, width, height
+
+    def newest(self) -> Picture | None:
+        size_bytes = 4 * self.width * self.height
+        count = self.path.stat().st_size // size_bytes if self.path.exists() else 0
+        if count == 0:
+            return None
+        with self.path.open("rb") as file:
+            file.seek((count - 1) * size_bytes)
+            return Picture(self.width, self.height, 4, file.read(size_bytes))
+
+
 # ---- the counter of gl:, as gl/counter_text.cpp draws it
 
 DIGITS = {
