@@ -37,11 +37,28 @@ TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|Address
                                r"runtime error|#0 0x")
 
 
-def free_port() -> int:
-    """A TCP port that is free at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+_held: list[socket.socket] = []
+
+
+def free_port(address: str = "127.0.0.1", count: int = 1) -> int:
+    """A TCP port for a listener of this test, or the first of `count` ports one after the other.
+
+    It is held until this process ends, so that nobody else is given it: bound, and not listened on, so that it refuses
+    connections. A listener with SO_REUSEADDR may bind it, too.
+    """
+    while True:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        probes = [socket.socket(family) for _ in range(count)]
+        _held.extend(probes)  # also those of a failed attempt: the next one is at other ports
+        port = 0
+        try:
+            for number, probe in enumerate(probes):
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address, port + number if number else 0))
+                port = port or probe.getsockname()[1]
+            return port
+        except (OSError, OverflowError):  # another program has one of them, or there is none behind the last one
+            pass
 
 
 def listening_on(port: int) -> set[str]:
@@ -80,6 +97,14 @@ def wait_until(condition, what: str, seconds: float = WATCHDOG_S, poll_interval_
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s for {what}")
         time.sleep(poll_interval_s)
+
+
+def first_enough(attempt, *amounts):
+    """The first true value of `attempt`, which is given ever larger amounts: a busy machine needs more than others."""
+    for amount in amounts:
+        if value := attempt(amount):
+            return value
+    raise AssertionError(f"{amounts[-1]} was not enough")
 
 
 def has_cuda_driver() -> bool:

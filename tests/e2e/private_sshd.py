@@ -4,7 +4,6 @@ import pathlib
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
@@ -13,12 +12,6 @@ import harness
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 IS_INSTALLED = SSHD and shutil.which("ssh")
 MISSING = "" if IS_INSTALLED else "sshd and ssh are not installed (Debian: openssh-server, openssh-client)"
-
-
-def free_port(address: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as one:
-        one.bind((address, 0))
-        return one.getsockname()[1]
 
 
 class PrivateSshd:
@@ -42,7 +35,7 @@ class PrivateSshd:
         for name in ("host_key", "user_key"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
-        self.port = free_port(address) if not prefix else 2222
+        self.port = harness.free_port(address) if not prefix else 2222
         if os.getuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # sshd's chroot folder: it refuses to start without it
         usual = f"{harness.BIN.resolve()}:/usr/local/bin:/usr/bin:/bin:/usr/sbin"

@@ -394,7 +394,7 @@ class PipeFaults(PipelineTest):
 
     def test_unauthenticated_peers_on_the_port(self):
         """They connect before the peers and all the time, and disturb no pipeline."""
-        first = harness.free_port()
+        first = harness.free_port(count=4)
         ports = range(first, first + 4)
         ends = threading.Event()
 
