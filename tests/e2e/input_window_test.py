@@ -66,6 +66,11 @@ class InputWindow(OnADisplay):
         red, green, blue = self.screen().at(0.5 / SCREEN[0], 180 / SCREEN[1])
         return red < 120 and green > 180 and blue > 170
 
+    def has_pictures(self) -> bool:
+        """Whether both halves of the window show more than black and words: the bars begin with a white one."""
+        screen = self.screen()
+        return all(min(screen.at((x + 0.5) / SCREEN[0], 150 / SCREEN[1])) > 150 for x in (10, 330))
+
     def take_the_keyboard_away(self):
         """As when another window is clicked."""
         x11, display = self.open_display()
@@ -216,7 +221,7 @@ class InputWindow(OnADisplay):
     def test_a_click_into_another_picture_takes_the_input_there(self):
         left, right = self.start_sender(), self.start_sender()
         viewer = self.open_window(left.address, right.address, "--size", "640x360", "--layout", "side", "--input")
-        viewer.wait_line("shown [1-9]")
+        harness.wait_until(self.has_pictures, "both pictures")
         self.click(160, 180)
         self.wait_event(left, "button", pressed=False, x=160, y=90)
         self.tool("xdotool", "keydown", "a")

@@ -145,7 +145,7 @@ class LocalLayers(harness.EndToEnd):
         formats = [stream["format"].split()[0] for stream in self.read_stats(viewer.stats_file)["streams"]]
         self.assertEqual(formats, ["322x181", "322x181", "64x36"])
         layers = ("--layer", "gl:aurora", "--layer", "gl:orbit", "--layer", "pattern")
-        viewer = self.view_layers(*layers, "--layout", "pip", "--size", "160x90", "--duration", "6")
+        viewer = self.view_layers(*layers, "--layout", "pip", "--size", "160x90", "--frames", "3")
         self.ends(viewer)
         for stream in self.read_stats(viewer.stats_file)["streams"]:
             self.assertEqual(stream["format"].split()[0], "160x90", stream)
