@@ -127,14 +127,12 @@ class Headless(Recording):
         viewer = self.view(*(part.address for part in parts), "--layout", "depth", "--size", SIZE, "--output", film,
                            "--screenshot", self.file("last.png"))
 
+        recorded = pictures.RecordedPictures(film, WIDTH, HEIGHT)
+
         def is_whole() -> bool:
-            whole = film.stat().st_size // (4 * PLANE_BYTES) * 4 * PLANE_BYTES if film.exists() else 0
-            if whole == 0:
-                return False
-            with film.open("rb") as opened:
-                opened.seek(whole - 4 * PLANE_BYTES)
-                last = pictures.Picture(WIDTH, HEIGHT, 4, opened.read(4 * PLANE_BYTES))
-            return all(depth_test.has_ball(last, part) for part in (depth_test.RED, depth_test.GREEN))
+            last = recorded.newest()
+            return last is not None and all(depth_test.has_ball(last, part)
+                                            for part in (depth_test.RED, depth_test.GREEN))
         harness.wait_until(is_whole, "a picture with both parts in the recording")
         viewer.interrupt()
         self.ends(viewer)
@@ -160,10 +158,17 @@ class Headless(Recording):
 
     def test_duration_ends_it(self):
         film = self.file("film.y4m")
-        seconds = int(4 * harness.TIMEOUT_SCALE)
-        viewer = self.view_two(self.send_two(), "--output", film, "--duration", f"{seconds}s")
-        self.ends(viewer)
-        self.assertLessEqual(len(self.check_film(viewer, film.read_bytes())), seconds * 20 + 1)
+        hosts = self.send_two()
+
+        def was_recorded(seconds: int) -> bool:
+            """Not if the time was over before both streams had come, and a picture of them."""
+            viewer = self.view_two(hosts, "--output", film, "--duration", f"{seconds}s")
+            if viewer.wait_end() == harness.LOST or not film.exists():
+                return False
+            self.ends(viewer)
+            self.assertLessEqual(len(self.check_film(viewer, film.read_bytes())), seconds * 20 + 1)
+            return True
+        harness.first_enough(was_recorded, 4, 8, 16)
 
     def test_streams_that_stand_still_are_repeated(self):
         film = self.file("film.y4m")
