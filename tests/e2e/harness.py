@@ -37,9 +37,6 @@ TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|Address
                                r"runtime error|#0 0x")
 
 
-_held: list[socket.socket] = []
-
-
 def free_port(address: str = "127.0.0.1", count: int = 1) -> int:
     """A TCP port for a listener of this test, or the first of `count` ports one after the other.
 
@@ -47,16 +44,15 @@ def free_port(address: str = "127.0.0.1", count: int = 1) -> int:
     connections. A listener with SO_REUSEADDR may bind it, too.
     """
     while True:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        probes = [socket.socket(family) for _ in range(count)]
-        _held.extend(probes)  # also those of a failed attempt: the next one is at other ports
-        port = 0
+        first = 0
         try:
-            for number, probe in enumerate(probes):
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((address, port + number if number else 0))
-                port = port or probe.getsockname()[1]
-            return port
+            for number in range(count):
+                probe = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+                probe.bind((address, first + number if first else 0))
+                first = first or probe.getsockname()[1]
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # from now on: it shares no other's port
+                probe.detach()  # nothing closes it
+            return first
         except (OSError, OverflowError):  # another program has one of them, or there is none behind the last one
             pass
 
