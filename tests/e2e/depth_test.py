@@ -436,7 +436,7 @@ class DepthInAWindow(OnADisplay, DepthTest):
         second.kill()
         self.wait_balls(RED, BLUE)
         upper = slice(0, HEIGHT // 2 * WIDTH * 3)  # the notes are below
-        still = self.wait_settled(lambda picture: True, "the picture without a part")
+        still = self.wait_settled(lambda picture: has_ball(picture, RED) and has_ball(picture, BLUE), "two parts")
         self.drag(100, 60, 130, 60)
         self.wait_settled(lambda picture: picture.pixels[upper] != still.pixels[upper], "the others to turn")
         self.drag(130, 60, 100, 60)
