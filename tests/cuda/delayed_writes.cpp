@@ -40,6 +40,7 @@ struct Book {
   std::size_t count = 0;
   bool shows_nothing = false;
   int refusal = 0;
+  int write_refusal = 0;
   ibv_wc_status failure = IBV_WC_SUCCESS;
   bool holds = false;
   int late_polls = 0;
@@ -56,15 +57,21 @@ ibv_context_ops original(ibv_context* device) {
   return book().devices.at(device);
 }
 
-/// Notes the READs of such memory. Returns why they are refused; 0: they are not.
-int note_reads(ibv_qp* pair, ibv_send_wr* requests) {
+/// Notes the READs of such memory. Returns why a request is refused; 0: none is.
+int note_requests(ibv_qp* pair, ibv_send_wr* requests) {
   const std::scoped_lock lock(book().mutex);
   for (const ibv_send_wr* request = requests; request != nullptr; request = request->next) {
     const auto found = std::ranges::find_if(book().delayed, [&](const auto& one) {
-      return request->opcode == IBV_WR_RDMA_READ && one.first->rkey == request->wr.rdma.rkey &&
-             one.first->context == pair->context;
+      return (request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_RDMA_WRITE) &&
+             one.first->rkey == request->wr.rdma.rkey && one.first->context == pair->context;
     });
     if (found == book().delayed.end()) {
+      continue;
+    }
+    if (request->opcode == IBV_WR_RDMA_WRITE) {
+      if (book().write_refusal != 0) {
+        return book().write_refusal;
+      }
       continue;
     }
     if (book().refusal != 0) {
@@ -122,7 +129,7 @@ std::optional<ibv_wc> take_late(ibv_cq* queue) {
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
-  if (const int refusal = note_reads(pair, requests); refusal != 0) {
+  if (const int refusal = note_requests(pair, requests); refusal != 0) {
     *bad = requests;
     return refusal;
   }
@@ -152,6 +159,7 @@ void reset() {
   book().count = 0;
   book().shows_nothing = false;
   book().refusal = 0;
+  book().write_refusal = 0;
   book().failure = IBV_WC_SUCCESS;
   book().holds = false;
   book().late_polls = 0;
@@ -188,6 +196,11 @@ void show_nothing(bool shows_nothing) {
 void refuse(int error_number) {
   const std::scoped_lock lock(book().mutex);
   book().refusal = error_number;
+}
+
+void refuse_writes(int error_number) {
+  const std::scoped_lock lock(book().mutex);
+  book().write_refusal = error_number;
 }
 
 void fail(ibv_wc_status status) {

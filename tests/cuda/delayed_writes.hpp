@@ -24,6 +24,8 @@ std::size_t reads();
 void show_nothing(bool shows_nothing);
 /// They fail from now on: when they are posted, with this errno (0: not), or when they end.
 void refuse(int error_number);
+/// WRITEs to such memory by the device itself are refused so.
+void refuse_writes(int error_number);
 void fail(ibv_wc_status status);
 /// They end, but nobody gets to know.
 void hold(bool holds);

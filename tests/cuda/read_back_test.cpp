@@ -96,6 +96,13 @@ TEST_P(ReadBackRing, GoesByDmaBufWhereReadingFails) {
   EXPECT_TRUE(sends_one(1));
 }
 
+TEST_P(ReadBackRing, GoesByDmaBufWhereWritingFails) {
+  delayed_writes::refuse_writes(ENOMEM);
+  ASSERT_EQ(begin(), "");
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=dma-buf (no data-direct: a trial could not write)");
+  EXPECT_TRUE(sends_one(1));
+}
+
 TEST_P(ReadBackRing, GoesByItsAddressWhereNothingArrivesOtherwise) {
   delayed_writes::show_nothing(true);
   verbs::lead_astray(true);

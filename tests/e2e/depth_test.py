@@ -176,6 +176,7 @@ class Depth(DepthTest):
         viewer = self.merge_and_record("--scene", "scene.toml", layout=())
         self.wait_whole(viewer, *senders)
         self.wait_merged(viewer, whole)
+        self.picture_of(viewer)
 
     def test_at_the_same_depth_the_earlier_source_wins(self):
         for name, colour in (("red", "1, 0, 0"), ("green", "0, 1, 0"), ("blue", "0, 0, 1")):
@@ -258,6 +259,7 @@ class Depth(DepthTest):
         viewer = self.merge_and_record(*(sender.address for sender in senders), "--layer", "gl:balls.frag:3")
         self.wait_whole(viewer, *senders)
         self.wait_merged(viewer, whole)
+        self.picture_of(viewer)
 
     def test_two_viewers_that_start_at_once(self):
         """Each may get the camera of one sender, and then draws lots."""
@@ -270,6 +272,7 @@ class Depth(DepthTest):
             self.wait_whole(viewer, *senders)
         for viewer in viewers:
             self.wait_merged(viewer, whole)
+            self.picture_of(viewer)
 
     def test_when_the_owner_of_the_camera_leaves_another_goes_on(self):
         whole = self.whole()
@@ -288,6 +291,7 @@ class Depth(DepthTest):
         watcher.kill()
         self.wait_more(second, 20)
         self.wait_merged(second, whole)
+        self.picture_of(second)
 
     def test_what_is_wrong_is_said_in_one_sentence(self):
         sender = self.send_part("1")

@@ -5,6 +5,7 @@ the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, f
 """
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import pathlib
@@ -53,8 +54,11 @@ def free_port(address: str = "127.0.0.1", count: int = 1) -> int:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # from now on: it shares no other's port
                 probe.detach()  # nothing closes it
             return first
-        except (OSError, OverflowError):  # another program has one of them, or there is none behind the last one
+        except OverflowError:  # there is none behind the last one
             pass
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:  # another program has one of them
+                raise
 
 
 def listening_on(port: int) -> set[str]:

@@ -223,16 +223,19 @@ int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_byt
     set_port(socket.own, next_port_++);
   }
   const std::string key = key_of(socket.own, address_bytes);
-  if (!listeners_.try_emplace(key, &socket).second) {
+  const auto [place, is_free] = listeners_.try_emplace(key, &socket);
+  if (!is_free && (socket.domain == AF_UNIX || place->second->is_listening)) {
     return EADDRINUSE;
   }
+  place->second = &socket;  // with SO_REUSEADDR, which ours set, also beside one that does not listen
   socket.bound_to = key;
   return 0;
 }
 
 void Network::remove(const Socket& socket) {
-  if (!socket.bound_to.empty()) {
-    listeners_.erase(socket.bound_to);
+  const auto place = listeners_.find(socket.bound_to);
+  if (place != listeners_.end() && place->second == &socket) {
+    listeners_.erase(place);
   }
 }
 

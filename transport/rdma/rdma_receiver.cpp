@@ -317,10 +317,15 @@ bool RdmaReceiver::is_first_visible() noexcept {
 
 void RdmaReceiver::fail_if_not_read_back() noexcept {
   const char* const fault = read_back_ != nullptr ? read_back_->fault() : nullptr;
-  if (fault != nullptr && core_.is_open()) {
-    core_.fail(LinkState::lost, "what the sender wrote to " + rings_.back()->payload_region().reached +
-                                    " cannot be seen there: the RDMA device could not read it back: " + fault);
+  if (fault == nullptr || !core_.is_open()) {
+    return;
   }
+  // The newest ring may be reached in another way.
+  const auto found = std::find_if(rings_.rbegin(), rings_.rend(),
+                                  [](const auto& ring) { return ring->payload_region().needs_read_back; });
+  const RdmaRing& ring = found != rings_.rend() ? **found : *rings_.back();
+  core_.fail(LinkState::lost, "what the sender wrote to " + ring.payload_region().reached +
+                                  " cannot be seen there: the RDMA device could not read it back: " + fault);
 }
 
 /// Decodes and checks the header. Copies a payload from the cell to its slot. Returns the fault, or null.

@@ -47,14 +47,18 @@ bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host
     return false;
   }
   constexpr auto poll_interval = std::chrono::microseconds(50);
-  for (const std::int64_t deadline_ns = monotonic_ns() + transfer_timeout_ns; monotonic_ns() < deadline_ns;) {
+  const std::int64_t deadline_ns = monotonic_ns() + transfer_timeout_ns;
+  for (bool is_late = false;; std::this_thread::sleep_for(poll_interval)) {
+    const bool is_last_look = is_late;  // this thread may have been stopped meanwhile
+    is_late = monotonic_ns() >= deadline_ns;
     if (const auto status = pair.poll()) {
       return *status == IBV_WC_SUCCESS;
     }
+    if (is_last_look) {
+      return false;
+    }
     require_going_on(stop);
-    std::this_thread::sleep_for(poll_interval);
   }
-  return false;
 }
 
 /// False where the memory's device fails, or takes too long.
@@ -113,6 +117,9 @@ std::string try_writing(const ConnectedQueuePair& connection, const MemoryRegion
   }
   if (why_not.empty() && !std::ranges::equal(seen->bytes().first(size_bytes), pattern->bytes().first(size_bytes))) {
     why_not = "what a trial wrote did not arrive";
+  }
+  if (!why_not.empty()) {
+    require_going_on(stop);  // before another way is tried
   }
   return why_not;
 }
