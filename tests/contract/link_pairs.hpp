@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <thread>
@@ -51,6 +52,9 @@ struct LinkMaker {
   const MemoryKind* ring_memory = &host_memory();  // where the receiver takes it
   /// The bytes of a block that is not on the host, as its device sees them.
   std::function<std::span<std::byte>(const Block&)> on_device = UntouchableMemory::on_device;
+
+  /// In the lists of tests, in place of its bytes.
+  friend std::ostream& operator<<(std::ostream& out, const LinkMaker& maker) { return out << maker.name; }
 };
 
 /// fake, local, tcp, tcp inside TLS, and rdma if there is a device, and these with memory that the processor may not

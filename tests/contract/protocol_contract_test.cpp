@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ struct Message {
   json good;                                        // with every field
   std::function<json(const json&)> read_and_write;  // reads it, and writes what was read
   std::vector<Field> fields;
+
+  /// In the lists of tests, in place of its bytes.
+  friend std::ostream& operator<<(std::ostream& out, const Message& message) { return out << message.name; }
 };
 
 constexpr std::uint64_t most_u8 = UINT8_MAX;
