@@ -2,6 +2,7 @@
 import ctypes
 import ctypes.util
 import os
+import select
 import struct
 import subprocess
 
@@ -26,13 +27,22 @@ class OnADisplay(harness.EndToEnd):
         screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"],
                                        pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(self.server.wait)
-        self.addCleanup(self.server.terminate)
+        self.addCleanup(self.end_server)
         os.close(writes)
         with os.fdopen(reads) as number:
-            display = ":" + number.readline().strip()
+            says = select.select([number], [], [], harness.WATCHDOG_S)[0]
+            display = ":" + (number.readline().strip() if says else "")
         self.assertNotEqual(display, ":", "Xvfb did not start")
         return display
+
+    def end_server(self):
+        self.server.terminate()
+        try:
+            self.server.wait(harness.WATCHDOG_S)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            self.server.wait()
+            raise
 
     def with_display(self) -> dict:
         # Display libraries that are unloaded again leak a few strings, which LeakSanitizer cannot tell from ours.
