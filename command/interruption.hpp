@@ -33,7 +33,7 @@ class Interruption {
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
   /// Whether a signal has come, even if "fw-signals" has not taken it yet. Ctrl-C in a terminal also reaches the
-  /// programs that this one has started: whoever notices such a program's end can ask whether that was why.
+  /// programs that this one has started: who notices such a program's end can ask whether that was why.
   [[nodiscard]] bool has_come() const;
 
   /// Requests the same as a first signal. The next signal ends the process.

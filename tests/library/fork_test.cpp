@@ -162,13 +162,14 @@ TEST(LibraryFork, TheEndOfAStoppedSendersStreamIsToldAtOnce) {
   if (!children_may_start_threads()) {
     GTEST_SKIP() << "the thread sanitizer cannot follow this";
   }
+  constexpr std::chrono::milliseconds longest(is_sanitized() ? 900 : 500);
   std::chrono::nanoseconds shortest = std::chrono::nanoseconds::max();
-  for (int i = 0; i < 5 && shortest > std::chrono::milliseconds(500); ++i) {
+  for (int i = 0; i < 5 && shortest >= longest; ++i) {
     std::chrono::nanoseconds took{};
     ASSERT_NO_FATAL_FAILURE(measure_end_of_stopped_sender(took));
     shortest = std::min(shortest, took);
   }
-  EXPECT_LT(shortest, std::chrono::milliseconds(900));
+  EXPECT_LT(shortest, longest);
 }
 
 TEST(LibraryFork, TheChildsHandlesAreDead) {
@@ -356,8 +357,8 @@ TEST(LibraryFork, SlotsOfAKilledViewerComeBackAlthoughItsChildLives) {
   EXPECT_GE(counts.slots_in_use, 3U);
   ::kill(viewer, SIGKILL);
   ::waitpid(viewer, nullptr, 0);
-  // Who goes is missed at once: its sockets are closed. A child that held them would live for ever.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  // Who goes is missed far earlier than a silent viewer, after ten seconds: its sockets are closed.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(4);
   do {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ASSERT_EQ(fw_stream_get_counts(sending.stream, &counts, sizeof counts), FW_OK);

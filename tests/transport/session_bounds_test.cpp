@@ -199,7 +199,7 @@ TEST_F(SessionBounds, AnInterruptionOfADiallerDoesNotWaitForItsGreeting) {
   EXPECT_LT(monotonic_ns(), begin_ns + handshake_timeout_ns) << "it was left to its own time";
 }
 
-/// From the beginning, and between two attempts not: whoever gives up then leaves no attempt alone.
+/// From the beginning, and between two attempts not: who gives up then leaves no attempt alone.
 TEST_F(SessionBounds, ADiallerSaysWhetherAnAttemptIsUnderWay) {
   auto listener = std::make_optional<Listener>(ListenOptions{.at = {.host = "127.0.0.1", .port = 0}});
   start_dialling(listener->port());
@@ -261,7 +261,11 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
     viewer.send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
     ++said;
   };
-  const auto [viewer, data] = set_up_link(listener, {}, say);
+  const auto say_twice = [&](MessageChannel& viewer) {
+    say(viewer);
+    say(viewer);
+  };
+  const auto [viewer, data] = set_up_link(listener, {}, say_twice);
   for (const std::int64_t end_ns = monotonic_ns() + timeout_ns; monotonic_ns() < end_ns;) {
     try {
       say(*viewer.channel);
@@ -295,7 +299,7 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   EXPECT_LT(monotonic_ns() - begin_ns, timeout_ns);
   sender.join();
   EXPECT_NE(why.find("did not finish the handshake in time"), std::string::npos) << why;
-  EXPECT_GE(said, 1);
+  EXPECT_GT(said, 1);
 }
 
 /// Plays a sender that has no place: it says so before its answer on the data connection comes.
