@@ -112,12 +112,16 @@ bool shares_memory(const std::string& transport) {
   return kind && traits(*kind).shares_memory;
 }
 
-/// At least three significant digits, and no more behind the point. Large numbers in thousands, so that a table with
-/// them fits a terminal.
-std::string three_digits(double value) {
+/// Large ones in thousands, so that a table with them fits a terminal.
+std::string whole_number(double value) {
   constexpr double large = 99'999.5;
-  if (value >= large) {
-    return fmt::format("{:.0f}k", value / 1e3);
+  return value >= large ? fmt::format("{:.0f}k", value / 1e3) : fmt::format("{:.0f}", value);
+}
+
+/// At least three significant digits, and no more behind the point.
+std::string three_digits(double value) {
+  if (value >= 1e3) {
+    return whole_number(value);
   }
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
   int decimals = std::clamp(2 - static_cast<int>(magnitude), 0, 6);
@@ -150,14 +154,14 @@ std::string one_way_text(const RowResult& row) {
   return side.latency_uncertainty_us > 0 ? latency + "±" + three_digits(side.latency_uncertainty_us) : latency;
 }
 
-std::string seconds_text(double seconds) {
-  return seconds > 0 ? three_digits(seconds) : "-";
+std::string ms_text(double seconds) {
+  return seconds > 0 ? three_digits(seconds * 1e3) : "-";
 }
 
 // ---- The table: as wide as its cells ----
 
-constexpr std::array titles = {"link", "operation", "dir", "bytes", "count",   "lost",    "cli s",   "srv s", "msg/s",
-                               "MB/s", "p50",       "p99", "max",   "one way", "cli cpu", "srv cpu", "x sock"};
+constexpr std::array titles = {"link", "op",  "dir", "bytes", "count",   "lost",    "cli ms",  "srv ms", "msg/s",
+                               "MB/s", "p50", "p99", "max",   "one way", "cli cpu", "srv cpu", "x"};
 using Cells = std::array<std::string, titles.size()>;
 constexpr std::size_t left_aligned = 3;  // the first ones, which are words
 /// In the table of rates, which has rows of streams alone: what they show beside is no answer to its question.
@@ -176,11 +180,11 @@ Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
           : row.plan.is_reverse ? "rev"
                                 : "fwd",
           std::to_string(row.plan.message_bytes),
-          std::to_string(row.client.count),
+          whole_number(static_cast<double>(row.client.count)),
           row.plan.has_frames() ? std::to_string(row.receiving_side().frames_lost) : "",
-          seconds_text(row.client.seconds),
-          seconds_text(row.server.seconds),
-          messages ? fmt::format("{:.0f}", *messages) : "-",
+          ms_text(row.client.seconds),
+          ms_text(row.server.seconds),
+          messages ? whole_number(*messages) : "-",
           speed && has_bandwidth(row.plan) ? three_digits(*speed * 1e3) : "-",
           us(latency.p50),
           us(latency.p99),
@@ -228,11 +232,11 @@ std::string lines_of(const std::vector<Cells>& table, TableKind kind) {
 std::string legend(const std::vector<RowResult>& rows, TableKind kind) {
   const auto any = [&](auto&& condition) { return std::ranges::any_of(rows, condition); };
   std::string text =
-      "cli s, srv s: from the start of the first message to the last arrival, in seconds, at the client and the "
-      "server.\n"
+      "cli ms, srv ms: from the start of the first message to the last arrival, at the client and the server. k: "
+      "thousands.\n"
       "The rates divide by the receiver's time. cli cpu, srv cpu: CPU seconds per GB.";
   text += any([&](const RowResult& row) { return !ratio_text(rows, row).empty(); })
-              ? " x sock: MB/s against plain sockets.\n"
+              ? " x: times the MB/s of plain sockets.\n"
               : "\n";
   if (kind == TableKind::full) {
     text +=
@@ -240,7 +244,7 @@ std::string legend(const std::vector<RowResult>& rows, TableKind kind) {
         "credit, "
         "a\n"
         "socket with a byte, verbs with a message as long); for stream one way, with its queues.\n"
-        "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks. k: thousands.\n";
+        "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks.\n";
   }
   if (any([](const RowResult& row) { return !has_bandwidth(row.plan); })) {
     text +=

@@ -111,7 +111,7 @@ TEST(Row, InReverseTheClientReceivesAndMeasures) {
   EXPECT_EQ(rows[1]["seconds"], 4);
   EXPECT_EQ(rows[1]["latency_us"]["p50"], 1);
   EXPECT_NE(rows_to_table({reverse}).find("\nrev: "), std::string::npos);
-  EXPECT_NE(rows_to_table({row("tcp", "stream"), reverse}).find(" stream    rev "), std::string::npos);
+  EXPECT_NE(rows_to_table({row("tcp", "stream"), reverse}).find(" stream rev "), std::string::npos);
   EXPECT_EQ(rows_to_table({row("tcp", "stream")}).find("rev"), std::string::npos);
 }
 
@@ -139,7 +139,7 @@ TEST(Row, ATimeThatIsNotKnownGivesNoRate) {
   }
   EXPECT_EQ(json["client_seconds"], 4);
   const std::string table = rows_to_table({unknown, row("socket", "stream")});
-  EXPECT_NE(table.find(" 4.00     -     -      -"), std::string::npos) << table;
+  EXPECT_NE(table.find(" 4000      -     -      -"), std::string::npos) << table;
   EXPECT_NE(table.find("-\nsocket"), std::string::npos) << table;
   EXPECT_EQ(speed_text(unknown.server, 1), "in a time that is not known");
   EXPECT_EQ(side_result_from_json(side_result_to_json(unknown.server)).seconds, 0);
@@ -180,14 +180,40 @@ TEST(Row, TheTableFitsATerminalOf120Columns) {
   EXPECT_LE(std::ranges::max(line_lengths(table)), 120) << table;
 }
 
+/// Their names are the longest. The rows are as short as 10,000 frames of a fast machine, and as many as a minute's.
+TEST(Row, TheTableOfFramesFitsATerminalOf120Columns) {
+  std::vector<RowResult> rows;
+  const auto add = [&](const std::string& transport, const std::string& label, std::uint64_t count, double seconds) {
+    RowResult one = row(transport, "stream");
+    one.plan.label = label;
+    one.plan.message_bytes = 64;
+    for (SideResult* side : {&one.client, &one.server}) {
+      side->count = count;
+      side->seconds = seconds;
+      side->cpu_seconds = seconds;
+      side->latency_us = {1234.5, 12345.6, 12346.7, 123456.7};
+      side->latency_uncertainty_us = 0;
+    }
+    rows.push_back(one);
+  };
+  add("socket", "socket veth", 10'000, 0.0283);
+  for (const char* label : {"xdp generic/1 copy", "xdp native/32 copy", "xdp native/32 zerocopy"}) {
+    add("xdp", label, 10'000, 0.00563);
+    add("xdp", label, 99'999, 0.0999);
+    add("xdp", label, 600'000'000, 59.999);
+  }
+  const std::string table = rows_to_table(rows);
+  EXPECT_LE(std::ranges::max(line_lengths(table)), 120) << table;
+}
+
 /// local copies nothing, so bytes by time would be no bandwidth.
 TEST(Row, LocalShowsABandwidthOnlyIfTheReceiverReadsTheBytes) {
   RowResult local = row("local", "stream");
   const std::vector rows = {row("socket", "stream"), local};
   EXPECT_NE(rows_to_table(rows).find("without copying"), std::string::npos);
   EXPECT_EQ(rows_to_table({local}).find(" 0.0500 "), std::string::npos) << rows_to_table({local});
-  EXPECT_NE(rows_to_table(rows).find("-\ncli s"), std::string::npos) << rows_to_table(rows);
-  EXPECT_EQ(rows_to_table({local}).find("x sock\n"), std::string::npos) << "there is nothing to compare with";
+  EXPECT_NE(rows_to_table(rows).find("-\ncli ms"), std::string::npos) << rows_to_table(rows);
+  EXPECT_EQ(rows_to_table({local}).find(" x\n"), std::string::npos) << "there is nothing to compare with";
   EXPECT_EQ(speed_text(local.server, 1), "in 2.000 s, 50 messages/s");
   EXPECT_EQ(speed_text(row("tcp", "stream").server, 0.001), "in 2.000 s, 50 messages/s, 500 kB/s");
   local.plan.touches_payload = true;

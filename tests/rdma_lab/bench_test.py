@@ -117,7 +117,7 @@ class Bench(lab.RdmaTest):
 
     def test_all_there_is_in_one_table(self):
         table = self.bench("--message-bytes", "64,64k", "--count", "50").splitlines()
-        for words in ("cli s", "srv s", "msg/s", "MB/s"):
+        for words in ("cli ms", "srv ms", "msg/s", "MB/s"):
             self.assertIn(words, table[0])
         begun = {tuple(line.split()[:2]) for line in table[1:]}
         self.assertLessEqual({(link, "stream") for link in ("socket", "local", "tcp", "rdma")}
