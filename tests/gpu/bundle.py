@@ -17,7 +17,7 @@ import tempfile
 
 PROGRAMS = ["bin/framewire", "bin/framewire-send", "bin/framewire-view", "bin/framewire-doctor", "bin/framewire-bench",
             "bin/framewire-doctor-gl", "tests/test_pixels", "tests/test_sender_gl", "tests/test_viewer",
-            "tests/gpu_copy_speed", "tests/gpu_cuda_probe"]
+            "tests/gpu_copy_speed", "tests/gpu_cuda_probe", "tests/gpu_stream_speed"]
 FILM = "film.mkv"
 # Programs find libGL and libEGL when they run, so that ldd does not name them. These are glvnd's, not a driver's.
 FOUND_LATER = ["libEGL.so.1", "libGL.so.1", "libGLX.so.0", "libOpenGL.so.0", "libGLdispatch.so.0"]
