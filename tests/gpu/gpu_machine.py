@@ -10,9 +10,11 @@ import socket
 import subprocess
 import threading
 import time
+from typing import Callable, TypeVar
 
 NVIDIA_FILES = "/usr/local/nvidia"  # where some virtual machines have the driver
 LONGEST_END_S = 20  # for a program that is to end
+Result = TypeVar("Result")
 
 
 class NotRun(Exception):
@@ -34,6 +36,19 @@ class Machine:
         elsewhere = glob.glob(f"{NVIDIA_FILES}/share/glvnd/egl_vendor.d/*nvidia*")
         if not installed and elsewhere:
             self.environment["__EGL_VENDOR_LIBRARY_FILENAMES"] = elsewhere[0]
+        self.asked: dict[str, object] = {}
+
+    def ask_once(self, question: str, ask: Callable[[], Result]) -> Result:
+        """What `ask` returned when the question was first asked; or raises the NotRun that it raised."""
+        if question not in self.asked:
+            try:
+                self.asked[question] = ask()
+            except NotRun as reason:
+                self.asked[question] = reason
+        answer = self.asked[question]
+        if isinstance(answer, NotRun):
+            raise answer
+        return answer
 
     def start(self, name: str, *arguments: str, under: tuple[str, ...] = ()) -> subprocess.Popen:
         """`under`: a program that runs this one, and its options."""

@@ -11,6 +11,8 @@ import signal
 import time
 
 from gpu_machine import LONGEST_END_S, Failed, Machine, NotRun, end, free_address
+from gpu_report import BENCH, MINUTE, STREAM_SPEED
+from gpu_report import SIX as SIX_STREAMS
 from gpu_streams import SIX, SMALL, UHD, stream
 
 GPU = ["--memory", "cuda"]
@@ -19,12 +21,15 @@ NVDEC = ["--hwaccel", "cuda"]
 
 
 def require_cuda(machine: Machine) -> None:
-    """Whether the programs take --memory cuda here; without a stream there is nothing to wait for."""
-    sender = machine.start("gpu-memory", "bin/framewire-send", "pattern", "--listen", free_address(), *GPU)
-    time.sleep(2)
-    os.kill(sender.pid, signal.SIGTERM)
-    if end(sender, LONGEST_END_S)[0] != 0:
-        raise NotRun(machine.log("gpu-memory").strip()[-300:])
+    """Whether the programs take --memory cuda here."""
+    def ask() -> None:
+        try:
+            machine.run("gpu-memory", "bin/framewire-bench", "--transport", "local", "--count", "1", "--message-bytes",
+                        "1", *GPU)
+        except Failed:
+            raise NotRun(machine.log("gpu-memory").strip()[-300:]) from None
+
+    machine.ask_once("cuda", ask)
 
 
 def on_gpu(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str],
@@ -124,20 +129,20 @@ def sanitized(machine: Machine) -> dict:
     address = free_address()
     sender = machine.start("sanitized-plain-sender", *send, address)
     try:
-        machine.run("sanitized-viewer", *view, address, under=under)
+        machine.run("sanitized-viewer", *view, address, under=under, timeout_s=60)
     finally:
         os.kill(sender.pid, signal.SIGTERM)
         end(sender, LONGEST_END_S)
     address = free_address()
     viewer = machine.start("sanitized-plain-viewer", *view, address)
     try:
-        machine.run("sanitized-sender", *send, address, "--duration", "15s", under=under)
+        machine.run("sanitized-sender", *send, address, "--duration", "15s", under=under, timeout_s=60)
     finally:
         status, _ = end(viewer, LONGEST_END_S)
     if status != 0:
         raise Failed(f"the viewer ended with {status}: {machine.log('sanitized-plain-viewer').strip()[-300:]}")
     machine.run("sanitized-bench", "bin/framewire-bench", "--transport", "local", *GPU, "--message-bytes", "1M",
-                "--count", "50", "--touch", under=under)
+                "--count", "50", "--touch", under=under, timeout_s=60)
     return {program: findings(machine, f"sanitized-{program}") for program in ("sender", "viewer", "bench")}
 
 
@@ -146,15 +151,18 @@ def sanitized(machine: Machine) -> dict:
 
 def require_nvdec(machine: Machine) -> str:
     """The film, if this GPU decodes it. It has no viewer here, and is decoded up to its first picture."""
-    film = machine.programs / FILM
-    if not film.exists():
-        raise NotRun(f"there is no {film}; scripts/gpu-check --prepare makes it")
-    sender = machine.start("nvdec", "bin/framewire-send", str(film), *NVDEC, "--listen", free_address())
-    time.sleep(3)
-    os.kill(sender.pid, signal.SIGTERM)
-    if end(sender, LONGEST_END_S)[0] != 0:
-        raise NotRun(machine.log("nvdec").strip()[-300:])
-    return str(film)
+    def ask() -> str:
+        film = machine.programs / FILM
+        if not film.exists():
+            raise NotRun(f"there is no {film}; scripts/gpu-check --prepare makes it")
+        sender = machine.start("nvdec", "bin/framewire-send", str(film), *NVDEC, "--listen", free_address())
+        time.sleep(3)
+        os.kill(sender.pid, signal.SIGTERM)
+        if end(sender, LONGEST_END_S)[0] != 0:
+            raise NotRun(machine.log("nvdec").strip()[-300:])
+        return str(film)
+
+    return machine.ask_once("nvdec", ask)
 
 
 def film_on_gpu(machine: Machine, name: str, memory: list[str]) -> dict:
@@ -179,23 +187,38 @@ def nvdec_is_exact(machine: Machine) -> dict:
     return {"pictures": 12, "bytes": len(pictures[0]), "as by the processor": True}
 
 
+def what_runs(machine: Machine) -> dict:
+    """What the parts need, and why it is not there."""
+    answers = {}
+    for name, ask in (("--memory cuda", lambda: require_cuda(machine)), ("NVDEC", lambda: require_nvdec(machine)),
+                      ("compute-sanitizer", sanitizer)):
+        try:
+            ask()
+            answers[name] = "runs"
+        except NotRun as reason:
+            answers[name] = f"does not run: {reason}"
+    return answers
+
+
 def streams_on_gpu(machine: Machine) -> dict:
     """Frames that come to host memory only where it is said."""
     return {
         "GPU memory: waves 4K60": lambda: on_gpu(machine, "gpu-waves", ["gl:waves"], UHD, SMALL),
         "GPU memory: waves 4K60, fast": lambda: on_gpu(machine, "gpu-fast", ["gl:waves"], UHD,
                                                        [*SMALL, "--quality", "fast"]),
-        "GPU memory: waves 4K60, a minute": lambda: on_gpu(machine, "gpu-minute", ["gl:waves"], UHD, SMALL, 60),
+        MINUTE: lambda: on_gpu(machine, "gpu-minute", ["gl:waves"], UHD, SMALL, 60),
         "GPU memory: aurora 4K60 nv12": lambda: on_gpu(machine, "gpu-nv12", ["gl:aurora"],
                                                        [*UHD, "--pix-fmt", "nv12"], UHD),
         "GPU memory: stamped 4K60, checked in host memory": lambda: on_gpu(
             machine, "gpu-stamped", ["pattern:stamped"], UHD, [*SMALL, "--verify"]),
-        "GPU memory: six 4K60 in a grid of 1080p, fast": lambda: on_gpu(
+        SIX_STREAMS: lambda: on_gpu(
             machine, "gpu-six", ["gl:waves"] * 6, [*UHD, *SIX],
             ["--layout", "grid", "--size", "1920x1080", "--quality", "fast"]),
+        "GPU memory: six 4K60 in a grid of 1080p": lambda: on_gpu(
+            machine, "gpu-six-good", ["gl:waves"] * 6, [*UHD, *SIX], ["--layout", "grid", "--size", "1920x1080"]),
         "GPU memory: the pictures are right": lambda: pictures_of_gpu_memory(machine),
-        "GPU memory: bench, local": lambda: bench_of_gpu(machine),
-        "GPU memory: stream beside copies": lambda: speed_of_stream(machine),
+        BENCH: lambda: bench_of_gpu(machine),
+        STREAM_SPEED: lambda: speed_of_stream(machine),
         "GPU memory: compute-sanitizer": lambda: sanitized(machine),
         "NVDEC: the pictures are right": lambda: nvdec_is_exact(machine),
         "NVDEC: film 4K60": lambda: film_on_gpu(machine, "nvdec-host", []),
