@@ -8,15 +8,30 @@ namespace framewire {
 
 namespace {
 
-std::unique_ptr<const CudaMemory> memory_of_gpu(const MemoryChoice& choice) try {
-  return choice.is_cuda ? std::make_unique<const CudaMemory>(choose_cuda_device(cuda_devices(), choice.gpu)) : nullptr;
+using AskDevices = std::function<std::vector<DeviceUuid>()>;
+
+/// Errors of CUDA name the option; those of a window do not.
+template <typename Call>
+auto named(const Call& call) try {
+  return call();
 } catch (const Error& error) {
   throw error.with_context("--memory cuda");
 }
 
+std::unique_ptr<const CudaMemory> memory_of_gpu(const MemoryChoice& choice, const AskDevices& drawn_with) {
+  if (!choice.is_cuda) {
+    return nullptr;
+  }
+  const std::vector<CudaDeviceInfo> devices = named(cuda_devices);
+  const bool asks = choice.gpu.empty() && devices.size() > 1 && drawn_with;
+  const std::vector<DeviceUuid> preferred = asks ? drawn_with() : std::vector<DeviceUuid>();
+  return named([&] { return std::make_unique<const CudaMemory>(choose_cuda_device(devices, choice.gpu, preferred)); });
+}
+
 }  // namespace
 
-FrameMemory::FrameMemory(const MemoryChoice& choice) : cuda_(memory_of_gpu(choice)) {}
+FrameMemory::FrameMemory(const MemoryChoice& choice, const AskDevices& drawn_with)
+    : cuda_(memory_of_gpu(choice, drawn_with)) {}
 
 FrameMemory::~FrameMemory() = default;
 

@@ -1,6 +1,10 @@
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "command/command_line.hpp"
@@ -8,6 +12,7 @@
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "command/terminal_log.hpp"
+#include "viewer/open_surface.hpp"
 #include "viewer/options.hpp"
 #include "viewer/program.hpp"
 #include "viewer/report.hpp"
@@ -22,13 +27,21 @@ int main(int argc, char** argv) {
     }
     TerminalLog log(stderr, "framewire-view", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
-    const FrameMemory memory(options->memory);
+    std::unique_ptr<Surface> surface;
+    std::function<std::vector<DeviceUuid>()> drawn_with;
+    if (!options->is_headless) {  // without a window, OpenGL draws with the GPU of the memory
+      drawn_with = [&] {
+        surface = open_surface(*options);
+        return devices_that_draw(*surface);
+      };
+    }
+    const FrameMemory memory(options->memory, drawn_with);
     if (!memory.is_host()) {
       take_memory(*options, memory.kind());
     }
     std::optional<Program> program;
     try {
-      program.emplace(*options, interruption, log);
+      program.emplace(*options, interruption, log, std::move(surface));
     } catch (const Error& error) {
       if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
         throw;

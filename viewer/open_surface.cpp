@@ -1,5 +1,6 @@
 #include "viewer/open_surface.hpp"
 
+#include "gl/device_uuid.hpp"
 #include "viewer/headless.hpp"
 #include "viewer/window.hpp"
 
@@ -31,6 +32,13 @@ std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
                                                        .awaits_server = options.frame_times_file.has_value()});
   window->set_title("framewire – " + title_of(options));
   return window;
+}
+
+std::vector<DeviceUuid> devices_that_draw(Surface& surface) {
+  surface.attach();
+  std::vector<DeviceUuid> devices = devices_of_context();
+  surface.detach();
+  return devices;
 }
 
 }  // namespace framewire

@@ -44,9 +44,6 @@ ViewerOptions checked(ViewerOptions options) {
 
 }  // namespace
 
-Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log)
-    : Program(options, interruption, log, nullptr) {}
-
 Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log,
                  std::unique_ptr<Surface> surface)
     : options_(checked(options)),

@@ -36,9 +36,8 @@ namespace framewire {
 /// (docs/threading.md).
 class Program {
  public:
-  /// Opens the surface, then starts connecting to the senders. `interruption` and `log` outlive it. Throws Error.
-  Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log);
-  /// The same with the caller's surface, for tests.
+  /// Starts connecting to the senders. `interruption` and `log` outlive it. `surface` is null: it opens what the
+  /// options ask for. Throws Error.
   Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log, std::unique_ptr<Surface> surface);
   /// Waits for the drawing thread, which is_blocked() after run() says may be in vain.
   ~Program();

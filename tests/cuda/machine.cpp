@@ -32,8 +32,14 @@ Machine::Machine() {
   std::thread([this] { run(); }).detach();
 }
 
+/// FRAMEWIRE_STAND_IN_DEVICES in a program's environment; else one.
+int usual_device_count() {
+  const char* const wanted = std::getenv("FRAMEWIRE_STAND_IN_DEVICES");
+  return wanted == nullptr ? 1 : std::stoi(wanted);
+}
+
 void Machine::reset_settings() {
-  device_count = 1;
+  device_count = usual_device_count();
   driver_version = 12000;
   uuid = usual_uuid();
   has_slices = false;

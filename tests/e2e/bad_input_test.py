@@ -145,7 +145,8 @@ class BadInput(harness.EndToEnd):
             programs = [self.view("127.0.0.1:1", prefix=["prlimit", limit]),
                         self.view("127.0.0.1:1", headless=False, prefix=["prlimit", limit])]
             if limit != "--nofile=5":  # with five files a sender fails before its scene
-                programs.append(self.send("gl:", "--size", "64x36", prefix=["prlimit", limit]))
+                programs.append(self.send("gl:", "--size", "64x36", "--listen", "127.0.0.1:0",
+                                          prefix=["prlimit", limit]))
             for program in programs:
                 with self.subTest(str(program)):
                     self.ends(program, harness.FAILED)

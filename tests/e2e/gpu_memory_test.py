@@ -6,6 +6,7 @@ import re
 import unittest
 
 import harness
+import windows
 from harness import BIN, FAILED, USAGE
 
 STAND_IN = BIN.parent / "tests" / "cuda_stand_in"
@@ -217,6 +218,21 @@ class Bench(GpuMemory):
         self.assertEqual({row["memory"] for row in self.rows("--transport", "tcp", *CUDA)}, {"host"})
 
 
+class InAWindow(GpuMemory, windows.OnADisplay):
+    def test_of_several_gpus_the_one_that_draws_is_taken(self):
+        """CUDA's second one. If the first one is named, its memory is not the sender's: frames come in host memory."""
+        before_importing = IMPORTING[:-2] + "ff"
+        sends = self.send_on("gl:waves", "--size", "320x180", *CUDA, environment=self.with_gpu())
+        two = self.with_display() | self.with_gpu(before_importing) | {"FRAMEWIRE_STAND_IN_DEVICES": "2"}
+        seen = []
+        for memory in ("cuda", "cuda:0000:3b:00.0"):
+            views = self.view(sends.address, "--frames", "20", "--memory", memory, headless=False, environment=two)
+            self.ends(views)
+            shown = self.stats(views)
+            seen.append((shown["memory"], shown["upload"] == "GPU memory"))
+        self.assertEqual(seen, [("cuda", True), ("host", False)])
+
+
 class Failures(GpuMemory):
     @unittest.skipIf(harness.has_cuda_driver(), "this machine has a driver")
     def test_without_a_driver(self):
@@ -244,7 +260,8 @@ class Failures(GpuMemory):
         self.one_message(bytes_sender, "--memory is 'cuda': this program keeps its data in host memory only")
 
     def test_a_gpu_that_is_full(self):
-        sends = self.send("pattern", "--size", "7680x4320", "--viewers", "8", *CUDA, environment=self.with_gpu())
+        sends = self.send("pattern", "--size", "7680x4320", "--viewers", "8", "--listen", "127.0.0.1:0", *CUDA,
+                          environment=self.with_gpu())
         self.ends(sends, FAILED)
         self.one_message(sends, "not enough memory on the GPU Stand-in 0: 3.7 GB are needed, and 1.1 GB of 1.1 GB")
 
