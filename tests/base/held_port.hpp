@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/file_descriptor.hpp"
+#include "tests/base/free_port.hpp"
 
 namespace framewire::test {
 
@@ -18,14 +19,8 @@ class HeldPort {
   /// The test fails if there is none.
   HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     constexpr int yes = 1;
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size_bytes = sizeof at;
     EXPECT_EQ(::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
-    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes), 0);
-    EXPECT_EQ(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&at), &size_bytes), 0);
-    port_ = ntohs(at.sin_port);
+    port_ = ntohs(bind_to_free_port(socket_).sin_port);
   }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 

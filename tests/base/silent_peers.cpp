@@ -8,6 +8,8 @@
 
 #include <string_view>
 
+#include "tests/base/free_port.hpp"
+
 namespace framewire::test {
 
 SilentLookUp& silent_look_up() noexcept {
@@ -16,16 +18,11 @@ SilentLookUp& silent_look_up() noexcept {
 }
 
 FullPort::FullPort() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size_bytes = sizeof at;
-  EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes), 0);
+  const sockaddr_in at = bind_to_free_port(listening_);
   EXPECT_EQ(::listen(listening_.get(), 0), 0);
-  EXPECT_EQ(::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&at), &size_bytes), 0);
   for (FileDescriptor& one : waiting_) {
     one.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes));
+    static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at));
   }
   port_ = ntohs(at.sin_port);
 }

@@ -12,6 +12,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/free_port.hpp"
 
 namespace framewire::sim {
 namespace {
@@ -19,16 +20,10 @@ namespace {
 class ClosedSockets : public testing::Test {
  protected:
   ClosedSockets() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof address;
-    auto* const at = reinterpret_cast<sockaddr*>(&address);
     const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
-    EXPECT_EQ(::bind(listener.get(), at, bytes), 0);
-    EXPECT_EQ(::getsockname(listener.get(), at, &bytes), 0);
+    const sockaddr_in at = test::bind_to_free_port(listener);
     EXPECT_EQ(::listen(listener.get(), 1), 0);
-    EXPECT_EQ(::connect(peer_.get(), at, bytes), 0);
+    EXPECT_EQ(::connect(peer_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
     EXPECT_TRUE(wait_for(listener.get(), POLLIN, deadline_ns()));
     own_ = FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK));
   }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/wait.hpp"
+#include "tests/base/free_port.hpp"
 #include "tests/base/held_port.hpp"
 #include "tests/base/silent_peers.hpp"
 #include "tests/transport/control_sockets.hpp"
@@ -112,14 +113,8 @@ TEST(Listener, TakesAPortOfARange) {
 
 TEST(Listener, NamesThePortThatAnotherProgramHasByTcp) {
   const FileDescriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size_bytes = sizeof address;
-  ASSERT_EQ(::bind(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  const std::uint16_t port = ntohs(test::bind_to_free_port(other).sin_port);
   ASSERT_EQ(::listen(other.get(), 1), 0);
-  ASSERT_EQ(::getsockname(other.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
-  const std::uint16_t port = ntohs(address.sin_port);
   expect_error(error_of([&] { Listener(on("", port)); }), ExitStatus::failed, "is in use (TCP 127.0.0.1:");
   // The failed attempt has closed its Unix socket, too: dialling finds the other program by TCP.
   EXPECT_FALSE(dial({.host = "127.0.0.1", .port = port}, soon_ns()).is_unix);

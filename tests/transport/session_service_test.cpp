@@ -25,6 +25,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/free_port.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/data_hello.hpp"
@@ -391,21 +392,16 @@ TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
 
 TEST(DialData, EndsWithItsSession) {
   const FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // accepts connections, sends nothing
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&at), size), 0);
+  const std::uint16_t port = ntohs(test::bind_to_free_port(silent).sin_port);
   ASSERT_EQ(::listen(silent.get(), 1), 0);
-  ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
   std::array<int, 2> session{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, session.data()), 0);
   const FileDescriptor ours(session[0]);
   FileDescriptor peers(session[1]);
   peers.reset();
   try {
-    dial_data({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, {}, Token::random(),
-              {random_session_id(), LinkKind::tcp, 0}, {.cancel_fd = ours.get()});
+    dial_data({.host = "127.0.0.1", .port = port}, {}, Token::random(), {random_session_id(), LinkKind::tcp, 0},
+              {.cancel_fd = ours.get()});
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the session ended before its data connection stood");
