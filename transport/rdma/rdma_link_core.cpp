@@ -60,11 +60,14 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
   }
 }
 
-void RdmaLinkCore::say_how_reached(const MemoryRegion& memory_region) {
+void RdmaLinkCore::set_access(const MemoryRegion& memory_region) {
   access_ = memory_region.access;
-  if (memory_region.reached.empty() || memory_region.reached == said_reached_) {
-    return;
+  if (!memory_region.reached.empty() && memory_region.reached != said_reached_) {
+    say_how_reached(memory_region);
   }
+}
+
+void RdmaLinkCore::say_how_reached(const MemoryRegion& memory_region) {
   said_reached_ = memory_region.reached;
   const auto& [way, passed_over] = memory_region.access;
   const bool is_as_told = !told_way_ || *told_way_ == way;

@@ -45,10 +45,10 @@ class RdmaLinkCore {
   /// the link ends first, which the events also tell, or `stop`, called without the mutex, returns true. On the thread
   /// of maintain(), or in the link's destructor.
   bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns, const StopCheck& stop = {});
-  /// An epoch's frames lie in this region. Logs how the RDMA device reaches a device's memory, once until that changes,
-  /// and then also if access_to() told another way. Nothing for host memory.
-  void say_how_reached(const MemoryRegion& memory_region);
-  /// LinkEnd::access_to(): as say_how_reached() was told last; before that, as a trial says.
+  /// An epoch's frames lie in this region: from now on access_to() tells how the RDMA device reaches it. Logs that of a
+  /// device's memory, once until it changes, and with it whether access_to() told another way before.
+  void set_access(const MemoryRegion& memory_region);
+  /// LinkEnd::access_to(): as set_access() was told last; before that, as a trial says.
   [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const;
 
   // ---- Any thread ----
@@ -94,6 +94,7 @@ class RdmaLinkCore {
  private:
   static constexpr std::size_t max_retired = 64;
 
+  void say_how_reached(const MemoryRegion& memory_region);
   void take_events() noexcept;
   void take_end();
   bool take_device_events();
@@ -104,7 +105,7 @@ class RdmaLinkCore {
   FileDescriptor poller_;
   FileDescriptor events_poller_;
   std::atomic<LinkState> state_ = LinkState::open;
-  // say_how_reached() and access_to() only:
+  // set_access() and access_to() only:
   std::string said_reached_;
   std::optional<MemoryAccess> access_;
   mutable std::optional<std::string> told_way_;  // that was named last

@@ -17,7 +17,7 @@ LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
   const auto& protection_domain = core_.connection().protection_domain();
   Opened opened{.payload = protection_domains_.memory_region_of(protection_domain, pool->block()),
                 .directory = protection_domains_.memory_region_of(protection_domain, pool->directory()->block())};
-  core_.say_how_reached(*opened.payload);
+  core_.set_access(*opened.payload);
   const PoolAccess access{.payload_address = opened.payload->address,
                           .payload_key = opened.payload->mr->rkey,
                           .directory_address = opened.directory->address,

@@ -84,7 +84,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   living_rings_.add(ring->payload_block());
   if (!is_on_host) {
     find_open_way(*ring);
-    core_.say_how_reached(ring->payload_region());
+    core_.set_access(ring->payload_region());
     prepare_read_back(ring->payload_region());
   }
   bind(*ring);

@@ -74,7 +74,7 @@ RdmaSender::~RdmaSender() {
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
   auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(), pool->block());
-  core_.say_how_reached(*memory_region);
+  core_.set_access(*memory_region);
   const std::scoped_lock lock(core_.mutex());
   // Of an epoch that the viewer was never ready for: deregistered after the mutex is released.
   announced_pool_.swap(pool);
