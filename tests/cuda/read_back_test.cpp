@@ -96,6 +96,13 @@ TEST_P(ReadBackRing, GoesByDmaBufWhereReadingFails) {
   EXPECT_TRUE(sends_one(1));
 }
 
+TEST_P(ReadBackRing, GoesByDmaBufWhereReadingDoesNotEnd) {
+  delayed_writes::hold(true);
+  ASSERT_EQ(begin(), "");
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=dma-buf (no data-direct: a trial could not read back)");
+  EXPECT_TRUE(sends_one(1));
+}
+
 TEST_P(ReadBackRing, GoesByDmaBufWhereWritingFails) {
   delayed_writes::refuse_writes(ENOMEM);
   ASSERT_EQ(begin(), "");

@@ -84,18 +84,23 @@ std::optional<ibv_wc_status> LoopbackPair::poll() noexcept {
   return count == 1 ? completion.status : IBV_WC_GENERAL_ERR;
 }
 
-bool LoopbackPair::complete(ibv_send_wr request, std::int64_t timeout_ns) noexcept {
+std::optional<ibv_wc_status> LoopbackPair::complete(ibv_send_wr request, std::int64_t timeout_ns,
+                                                    const StopCheck& stop) {
   constexpr auto poll_interval = std::chrono::microseconds(50);
   if (!post(request)) {
-    return false;
+    return IBV_WC_GENERAL_ERR;
   }
-  for (const std::int64_t deadline_ns = monotonic_ns() + timeout_ns; monotonic_ns() < deadline_ns;) {
+  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+  for (bool is_late = false;; std::this_thread::sleep_for(poll_interval)) {
+    const bool is_last_look = is_late;  // this thread may have been stopped meanwhile
+    is_late = monotonic_ns() >= deadline_ns;
     if (const auto status = poll()) {
-      return *status == IBV_WC_SUCCESS;
+      return status;
     }
-    std::this_thread::sleep_for(poll_interval);
+    if (is_last_look || (stop && stop())) {
+      return std::nullopt;
+    }
   }
-  return false;
 }
 
 }  // namespace framewire

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "memory/block.hpp"
 #include "transport/rdma/verbs.hpp"
 
 namespace framewire {
@@ -25,9 +26,10 @@ class LoopbackPair {
 
   [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
 
-  /// Posts this signalled request, and waits for its completion. False when the device refuses it, completes it with an
-  /// error, or does not complete it within `timeout_ns`.
-  bool complete(ibv_send_wr request, std::int64_t timeout_ns) noexcept;
+  /// Posts this signalled request, and waits for its completion; IBV_WC_GENERAL_ERR when the device refuses it. Nothing
+  /// when it is not complete within `timeout_ns`, or `stop`, called now and then, returns true.
+  [[nodiscard]] std::optional<ibv_wc_status> complete(ibv_send_wr request, std::int64_t timeout_ns,
+                                                      const StopCheck& stop = {});
 
   /// The same in two steps: posts a signalled request, of which one may be in flight; false when the device refuses it.
   /// poll() has its completion once it is there.

@@ -34,7 +34,8 @@ bool can_bind_window(const ConnectedQueuePair& connection, const MemoryRegion& m
   LoopbackPair pair(memory_region.protection_domain.get(), connection.queue_pair(), LoopbackPair::Path::as_connected);
   // Destroyed before the QP that it is bound to: Soft-RoCE waits for that.
   const VerbsPtr<ibv_mw> window(ibv_alloc_mw(memory_region.protection_domain.get(), IBV_MW_TYPE_2));
-  return window != nullptr && pair.is_ready() && pair.complete(bind_request(*window, memory_region), bind_timeout_ns);
+  return window != nullptr && pair.is_ready() &&
+         pair.complete(bind_request(*window, memory_region), bind_timeout_ns) == IBV_WC_SUCCESS;
 }
 
 bool can_bind_windows(const ConnectedQueuePair& connection) noexcept {

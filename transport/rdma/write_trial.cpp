@@ -1,8 +1,6 @@
 #include "transport/rdma/write_trial.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -43,22 +41,11 @@ bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host
   request.num_sge = 1;
   request.wr.rdma.remote_addr = memory.address;
   request.wr.rdma.rkey = memory.mr->rkey;
-  if (!pair.post(request)) {
-    return false;
-  }
-  constexpr auto poll_interval = std::chrono::microseconds(50);
-  const std::int64_t deadline_ns = monotonic_ns() + transfer_timeout_ns;
-  for (bool is_late = false;; std::this_thread::sleep_for(poll_interval)) {
-    const bool is_last_look = is_late;  // this thread may have been stopped meanwhile
-    is_late = monotonic_ns() >= deadline_ns;
-    if (const auto status = pair.poll()) {
-      return *status == IBV_WC_SUCCESS;
-    }
-    if (is_last_look) {
-      return false;
-    }
+  const auto status = pair.complete(request, transfer_timeout_ns, stop);
+  if (!status) {
     require_going_on(stop);
   }
+  return status == IBV_WC_SUCCESS;
 }
 
 /// False where the memory's device fails, or takes too long.
