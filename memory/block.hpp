@@ -26,11 +26,18 @@ class MemoryKind;
 /// Called between two steps of an allocation, on the allocating thread; true cancels it. Empty: never cancelled.
 using StopCheck = std::function<bool()>;
 
-/// A StopCheck cancelled an allocation.
+/// A StopCheck cancelled an allocation, or a trial of what was allocated.
 class AllocationStopped : public Error {
  public:
   explicit AllocationStopped(const std::string& name)
-      : Error(ExitStatus::failed, "interrupted while memory for " + name + " was allocated") {}
+      : AllocationStopped(Error::failed("interrupted while memory for " + name + " was allocated")) {}
+  /// `memory`: "the memory of the GPU NVIDIA H200 by DMA-BUF".
+  static AllocationStopped in_trial_of(const std::string& memory) {
+    return AllocationStopped(Error::failed("interrupted during a trial of " + memory));
+  }
+
+ private:
+  explicit AllocationStopped(const Error& error) : Error(error) {}
 };
 
 /// How an RDMA device registers a block. `address` is what work requests call its first byte; nobody else uses it.

@@ -23,9 +23,15 @@ void fill(std::span<std::byte> bytes) {
   }
 }
 
-void require_going_on(const StopCheck& stop) {
+/// For messages.
+std::string name_of(const MemoryRegion& memory_region) {
+  return !memory_region.reached.empty() ? memory_region.reached
+                                        : "memory of the kind " + std::string(memory_region.block->kind().name());
+}
+
+void require_going_on(const StopCheck& stop, const MemoryRegion& memory_region) {
   if (stop && stop()) {
-    throw AllocationStopped("an RDMA ring");
+    throw AllocationStopped::in_trial_of(name_of(memory_region));
   }
 }
 
@@ -43,7 +49,7 @@ bool transfer(LoopbackPair& pair, ibv_wr_opcode opcode, const MemoryRegion& host
   request.wr.rdma.rkey = memory.mr->rkey;
   const auto status = pair.complete(request, transfer_timeout_ns, stop);
   if (!status) {
-    require_going_on(stop);
+    require_going_on(stop, memory);
   }
   return status == IBV_WC_SUCCESS;
 }
@@ -54,7 +60,7 @@ bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std:
   const auto fence = from.block->copy_to_host(into, CopyRange::at(0, size_bytes), nullptr);
   const FenceState state = wait_until_finished(*fence, monotonic_ns() + copy_timeout_ns, stop);
   if (state == FenceState::pending) {
-    require_going_on(stop);
+    require_going_on(stop, from);
   }
   return state == FenceState::done;
 }
@@ -63,11 +69,9 @@ bool copy(const MemoryRegion& from, const std::shared_ptr<HostBlock>& into, std:
 
 std::string try_writing(const ConnectedQueuePair& connection, const MemoryRegion& memory_region,
                         const StopCheck& stop) {
-  require_going_on(stop);
+  require_going_on(stop, memory_region);
   const std::uint64_t size_bytes = std::min(memory_region.block->size_bytes(), most_trial_bytes);
-  const std::string memory = !memory_region.reached.empty()
-                                 ? memory_region.reached
-                                 : "memory of the kind " + std::string(memory_region.block->kind().name());
+  const std::string memory = name_of(memory_region);
   const std::string device =
       "the RDMA device " + std::string(ibv_get_device_name(connection.queue_pair()->context->device));
   const auto pattern = HostBlock::create_private("a trial of RDMA", size_bytes);
@@ -106,7 +110,7 @@ std::string try_writing(const ConnectedQueuePair& connection, const MemoryRegion
     why_not = "what a trial wrote did not arrive";
   }
   if (!why_not.empty()) {
-    require_going_on(stop);  // before another way is tried
+    require_going_on(stop, memory_region);  // before another way is tried
   }
   return why_not;
 }
