@@ -282,7 +282,6 @@ TEST(LibraryFork, AThreadMayForkWhileItOpensADescriptor) {
   const SendingProgram sending;  // from now on fork() waits for those who open descriptors
   const UnforkedSection section;
   EXPECT_EQ(in_child([] {
-              ::alarm(60);  // ends a child that hangs
               fw_sender* sender = nullptr;
               fw_stream* stream = nullptr;
               const bool is_made = fw_sender_create(nullptr, &sender) == FW_OK &&

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -170,14 +171,20 @@ class Waiting {
   std::thread thread_;  // the last member: it uses the others
 };
 
-/// Runs `body` in a child, which ends without destructors. Returns its exit status; 255 after a signal.
+/// Runs `body` in a child, which ends without destructors. Returns its exit status; 255 after a signal. A child that
+/// hangs is ended before ctest ends the test, after 120 s. `body` executes no other program: that would be ended, too.
 inline int in_child(const std::function<int()>& body) {
+  constexpr unsigned longest_s = 60;
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(longest_s);
     ::_exit(body());
   }
   int status = 0;
   ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    ADD_FAILURE() << "the child hung, and was ended after " << longest_s << " s";
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 

@@ -1,6 +1,5 @@
 // Signal handlers of the program: they may end waits, and do nothing else here.
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -105,7 +104,6 @@ TEST(LibrarySignals, AHandlerNeverWaitsForItsOwnThread) {
     GTEST_SKIP() << "the thread sanitizer cannot follow this";
   }
   EXPECT_EQ(in_child([] {
-              ::alarm(60);  // ends a child that hangs
               SendingProgram sending;
               ReceivingProgram receiving(sending);
               const WakingSignal signal(sending.stream, receiving.receiver);
