@@ -42,11 +42,12 @@ void* __real_dlopen(const char* name, int flags) {
   return ::dlopen(name, flags);
 }
 
-ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset, size_t length, uint64_t iova, int descriptor, int access) {
-  return __wrap_ibv_reg_dmabuf_mr(domain, offset, length, iova, descriptor, access);
+// With libibverbs's names of the arguments.
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access) {
+  return __wrap_ibv_reg_dmabuf_mr(pd, offset, length, iova, fd, access);
 }
-ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access) {
-  return __wrap_ibv_reg_mr_iova2(domain, address, length, iova, access);
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* addr, size_t length, uint64_t iova, unsigned int access) {
+  return __wrap_ibv_reg_mr_iova2(pd, addr, length, iova, access);
 }
 int ibv_dereg_mr(ibv_mr* mr) {
   return __wrap_ibv_dereg_mr(mr);
