@@ -66,8 +66,11 @@ class PeerWaker {
 
 /// By which way a link's device reaches frames in another device's memory.
 struct MemoryAccess {
-  std::string way;          // "data-direct", "dma-buf", "peer-memory"; empty: none is known
+  std::string way;          // "data-direct", "dma-buf", "peer-memory", "host": by copies; empty: none is known
   std::string passed_over;  // the better ways, and why they are not taken: "no data-direct: the RDMA device has none"
+
+  /// The link's device does not reach that memory: frames go from and to copies in host memory.
+  [[nodiscard]] bool is_by_copies() const noexcept { return way == "host"; }
 
   /// For the start line: " access=dma-buf (no data-direct: the RDMA device has none)". Empty without a way.
   [[nodiscard]] std::string note() const {
@@ -86,7 +89,8 @@ class LinkEnd {
   [[nodiscard]] virtual std::string fault() const = 0;
   /// By which way this end's device reaches frames in `memory`, if that is a device's and the link's own device reads
   /// or writes there: those of the newest epoch; before the first, tries it with a little of that memory, which takes
-  /// milliseconds. On the thread of begin_epoch(). Nothing is an error here: where no way works, the epoch says why.
+  /// milliseconds. Once it has shown that no way works, takes() is false. On the thread of begin_epoch(). Nothing is an
+  /// error here.
   [[nodiscard]] virtual MemoryAccess access_to(const MemoryKind& /*memory*/) const { return {}; }
 
   /// Does what no frame and no credit does: notices that the peer is gone, frees what is no longer used, and writes
@@ -109,7 +113,7 @@ class SenderLink : public LinkEnd {
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
 
   /// Whether the link reads payloads in this kind of memory. If not, it gets their copies in host memory
-  /// (Pool::host_payload()). Never changes.
+  /// (Pool::host_payload()). Never changes after access_to().
   [[nodiscard]] virtual bool takes(const MemoryKind& memory) const noexcept { return memory.is_host(); }
 
   /// Prepares for frames of `pool`'s epoch, before the viewer learns of it. Throws Error when the peer is gone.
@@ -185,7 +189,7 @@ class ReceiverLink : public LinkEnd {
   /// Detail for the start line beyond the kind, such as " ring=registration". Usually empty.
   [[nodiscard]] virtual std::string note() const { return {}; }
 
-  /// Whether frames can arrive in this kind of memory. Never changes.
+  /// Whether frames can arrive in this kind of memory. Never changes after access_to().
   [[nodiscard]] virtual bool takes(const MemoryKind& memory) const noexcept { return memory.is_host(); }
 
   /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: imports the sender's pool) in memory(). `pool` comes

@@ -234,11 +234,13 @@ void ReceivedStream::say_status(const SubscriberStatus& before, const Subscriber
 
 /// --memory never becomes another silently.
 void ReceivedStream::say_other_memory(const SubscriberStatus& now) {
-  if (!options().session.memory.empty() && !newest_.is_local && now.memory == host_memory().name()) {
-    log_.warning(
-        "--memory is cuda, and the frames come in host memory: the sender has them there or on another GPU, or "
-        "the link carries no other");
+  if (options().session.memory.empty() || newest_.is_local || now.memory != host_memory().name()) {
+    return;
   }
+  const std::string frames = "--memory is cuda, and the frames come in host memory: ";
+  log_.warning(now.memory_access.is_by_copies()
+                   ? frames + "the RDMA device does not reach the GPU's (" + now.memory_access.passed_over + ")"
+                   : frames + "the sender has them there or on another GPU, or the link carries no other");
 }
 
 void ReceivedStream::say_format_warnings(const StreamFormat& format) {

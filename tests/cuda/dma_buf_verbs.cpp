@@ -37,6 +37,7 @@ struct Living {
 struct Book {
   std::mutex mutex;  // guards everything
   int dma_buf_error = 0;
+  int dma_bufs_left = INT_MAX;
   int address_error = EFAULT;
   bool leads_astray = false;
   bool leads_addresses_astray = false;
@@ -143,6 +144,10 @@ ibv_mr* register_dma_buf(ibv_pd* domain, std::uint64_t offset, std::size_t lengt
   if (const int error_number = fault_of(offset, length, iova, descriptor, access); error_number != 0) {
     return fail(error_number);
   }
+  if (book().dma_bufs_left == 0) {
+    return fail(ENOMEM);
+  }
+  --book().dma_bufs_left;
   const Registered as{
       .is_by_dma_buf = true, .iova = iova, .size_bytes = length, .access = static_cast<unsigned>(access)};
   if (book().delays_writes) {
@@ -249,6 +254,7 @@ void reset() {
   book().data_direct_left = INT_MAX;
   book().delays_writes = false;
   book().dma_buf_error = 0;
+  book().dma_bufs_left = INT_MAX;
   book().address_error = EFAULT;
   book().leads_astray = false;
   book().leads_addresses_astray = false;
@@ -289,6 +295,11 @@ void delay_writes(bool delays) {
 void refuse_dma_buf(int error_number) {
   const std::scoped_lock lock(book().mutex);
   book().dma_buf_error = error_number;
+}
+
+void refuse_dma_buf_after(int registrations) {
+  const std::scoped_lock lock(book().mutex);
+  book().dma_bufs_left = registrations;
 }
 
 void pin_addresses(bool can_pin) {

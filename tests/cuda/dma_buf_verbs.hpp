@@ -35,6 +35,8 @@ void refuse_data_direct(int error_number);
 void offer_data_direct();
 /// Registering a DMA-BUF fails with this errno, as where a driver does not know it; 0: it works.
 void refuse_dma_buf(int error_number);
+/// After so many, ENOMEM: the GPU's BAR1 window is full.
+void refuse_dma_buf_after(int registrations);
 /// The kernel can pin a GPU's addresses, as with nvidia-peermem.
 void pin_addresses(bool can_pin);
 /// The kernel could pin them, but fails with this errno.

@@ -271,20 +271,58 @@ TEST_P(GpuSession, IsReadByAViewerThatPulls) {
   viewer.close("{}");
 }
 
-TEST_P(GpuSession, TellsTheViewerThatTheSendersGpuCannotBeReached) {
+const std::string reasons =
+    "no data-direct: the RDMA device is not of mlx5; no DMA-BUF: its driver: Operation not supported; no peer memory: "
+    "nvidia-peermem is not loaded";
+
+/// In the open: both start lines say it, with every reason.
+TEST_P(GpuSession, GoesByCopiesWhereTheSendersGpuCannotBeReached) {
   verbs::refuse_dma_buf(EOPNOTSUPP);
+  start(*memory_, false);
+  Subscriber viewer(dialling(nullptr, false), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  viewer.close("{}");
+  EXPECT_TRUE(eventually([&] { return service_->reports().size() == 1; }));
+  EXPECT_EQ(service_->reports().front().memory, "cuda>host");
+  EXPECT_EQ(service_->reports().front().memory_access.way, "host");
+  EXPECT_TRUE(service_->reports().front().memory_access.passed_over.starts_with(reasons))
+      << service_->reports().front().memory_access.passed_over;
+  stop();
+  EXPECT_TRUE(has(log_.text(), " memory=cuda>host ")) << log_.text();
+  EXPECT_TRUE(has(log_.text(), " access=host (" + reasons)) << log_.text();
+  EXPECT_FALSE(has(log_.text(), " reaches the memory of ")) << log_.text();
+}
+
+TEST_P(GpuSession, GoesByCopiesWhereTheViewersGpuCannotBeReached) {
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  start(host_memory(), false);
+  Subscriber viewer(dialling(&*memory_, false), log_);
+  EXPECT_EQ(take_all(viewer), frames);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  EXPECT_EQ(viewer.status().memory, "host");
+  EXPECT_EQ(viewer.status().memory_access.way, "host");
+  EXPECT_TRUE(has(viewer.status().start_line, " memory=host ")) << viewer.status().start_line;
+  EXPECT_TRUE(has(viewer.status().start_line, " access=host (" + reasons)) << viewer.status().start_line;
+  viewer.close("{}");
+}
+
+/// A little of the memory is reached at each end, and the whole is not.
+TEST_P(GpuSession, TellsTheViewerThatTheSendersPoolCannotBeReached) {
+  verbs::refuse_dma_buf_after(1);  // a trial
   start(*memory_, false);
   Subscriber viewer(dialling(nullptr, false), log_);
   EXPECT_EQ(take_all(viewer), 0U);
   EXPECT_EQ(viewer.status().state, SubscriberState::failed);
   EXPECT_TRUE(has(viewer.status().message, why)) << viewer.status().message;
+  EXPECT_TRUE(has(viewer.status().message, "its BAR1 window may be too small")) << viewer.status().message;
   viewer.close("{}");
   stop();
   EXPECT_TRUE(has(log_.text(), why)) << log_.text();
 }
 
-TEST_P(GpuSession, SaysThatTheViewersGpuCannotBeReached) {
-  verbs::refuse_dma_buf(EOPNOTSUPP);
+TEST_P(GpuSession, SaysThatTheViewersRingCannotBeReached) {
+  verbs::refuse_dma_buf_after(1);  // a trial
   start(host_memory(), false);
   Subscriber viewer(dialling(&*memory_, false), log_);
   EXPECT_EQ(take_all(viewer), 0U);
@@ -295,9 +333,10 @@ TEST_P(GpuSession, SaysThatTheViewersGpuCannotBeReached) {
 
 /// Another link is no secret: the start line has the reason.
 TEST_P(GpuSession, TakesAnotherLinkInTheOpen) {
-  verbs::refuse_dma_buf(EOPNOTSUPP);
+  constexpr int trials = 1;  // of the sender's memory; then its pool
+  verbs::refuse_dma_buf_after(trials);
   start(*memory_, true);
-  Subscriber viewer(dialling(&*memory_, true), log_);
+  Subscriber viewer(dialling(nullptr, true), log_);
   EXPECT_EQ(take_all(viewer), frames);
   EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
   EXPECT_TRUE(has(viewer.status().start_line, "transport=tcp")) << viewer.status().start_line;

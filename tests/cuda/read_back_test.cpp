@@ -316,9 +316,23 @@ TEST_P(ReadBackRing, SaysBeforeItsFirstFormatByWhichWayFramesWouldCome) {
   EXPECT_EQ(sender_->access_to(*memory_).note(), " access=data-direct");
   EXPECT_EQ(receiver_->access_to(host_memory()).note(), "");
   verbs::refuse_data_direct(EINVAL);
-  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=dma-buf (no data-direct: its driver: Invalid argument)");
   verbs::refuse_dma_buf(EOPNOTSUPP);
-  EXPECT_EQ(receiver_->access_to(*memory_).note(), "") << "the epoch has the error";
+  EXPECT_EQ(receiver_->access_to(*memory_).note(), " access=data-direct") << "who takes() such memory stays so";
+  EXPECT_TRUE(receiver_->takes(*memory_));
+}
+
+TEST_P(ReadBackRing, TakesHostMemoryOnlyWhereATrialFindsNoWay) {
+  verbs::refuse_data_direct(EINVAL);
+  verbs::refuse_dma_buf(EOPNOTSUPP);
+  connect();
+  EXPECT_EQ(receiver_->access_to(*memory_).note(),
+            " access=host (no data-direct: its driver: Invalid argument; no DMA-BUF: its driver: Operation not "
+            "supported; no peer memory: nvidia-peermem is not loaded)");
+  EXPECT_FALSE(receiver_->takes(*memory_));
+  EXPECT_TRUE(receiver_->takes(host_memory()));
+  EXPECT_TRUE(sender_->takes(*memory_)) << "it has not tried yet";
+  EXPECT_TRUE(sender_->access_to(*memory_).is_by_copies());
+  EXPECT_FALSE(sender_->takes(*memory_));
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ReadBackRing);

@@ -14,6 +14,18 @@ constexpr const char* data_direct = "data-direct";
 constexpr const char* dma_buf = "dma-buf";
 constexpr const char* peer_memory = "peer-memory";
 
+/// No way works.
+class NotReached : public Error {
+ public:
+  NotReached(const std::string& message, std::string passed_over)
+      : Error(ExitStatus::failed, message), passed_over_(std::move(passed_over)) {}
+  /// As MemoryAccess::passed_over.
+  [[nodiscard]] const std::string& passed_over() const noexcept { return passed_over_; }
+
+ private:
+  std::string passed_over_;
+};
+
 /// One registration, which goes from way to way.
 class Ladder {
  public:
@@ -37,9 +49,10 @@ class Ladder {
       return result(std::move(mr), "its address", peer_memory, passed + "; no DMA-BUF: " + no_dma_buf_,
                     as_.needs_read_back);
     }
-    throw Error::failed("cannot reach the memory of " + as_.device + " with the RDMA device " +
-                        ibv_get_device_name(protection_domain_.context->device) + ": no data-direct (" +
-                        no_data_direct_ + "), no DMA-BUF (" + no_dma_buf_ + "), and " + not_pinned_ + "; " + advice());
+    throw NotReached("cannot reach the memory of " + as_.device + " with the RDMA device " +
+                         ibv_get_device_name(protection_domain_.context->device) + ": no data-direct (" +
+                         no_data_direct_ + "), no DMA-BUF (" + no_dma_buf_ + "), and " + not_pinned_ + "; " + advice(),
+                     passed + "; no DMA-BUF: " + no_dma_buf_ + "; no peer memory: " + not_pinned_);
   }
 
  private:
@@ -154,7 +167,9 @@ MemoryAccess try_access(const std::shared_ptr<ibv_pd>& protection_domain, const 
     return {};
   }
   return register_memory(protection_domain, memory.allocate_private("a trial of RDMA", 1, {}), 0)->access;
-} catch (const std::exception&) {
+} catch (const NotReached& none) {
+  return {.way = "host", .passed_over = none.passed_over()};
+} catch (const std::exception&) {  // no memory, say: whatever needs more of it says so
   return {};
 }
 

@@ -28,7 +28,8 @@ struct DeviceRegistration {
 DeviceRegistration register_device_memory(ibv_pd& protection_domain, const RegisteredAs& as, std::uint64_t size_bytes,
                                           unsigned access, const ClosedWays& closed_ways);
 
-/// LinkEnd::access_to() of a link in this protection domain that has had no epoch. Empty for host memory.
+/// LinkEnd::access_to() of a link in this protection domain that has had no epoch. Empty for host memory, and where a
+/// little of `memory` cannot be had.
 MemoryAccess try_access(const std::shared_ptr<ibv_pd>& protection_domain, const MemoryKind& memory);
 
 }  // namespace framewire

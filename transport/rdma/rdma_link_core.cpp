@@ -81,9 +81,11 @@ MemoryAccess RdmaLinkCore::access_to(const MemoryKind& memory) const {
   if (memory.is_host() || access_) {
     return memory.is_host() ? MemoryAccess{} : *access_;
   }
-  MemoryAccess access = try_access(connection_->protection_domain(), memory);
-  told_way_ = access.way;
-  return access;
+  if (!tried_ || tried_->way.empty()) {
+    tried_ = try_access(connection_->protection_domain(), memory);
+    told_way_ = tried_->way;
+  }
+  return *tried_;
 }
 
 void RdmaLinkCore::watch(int descriptor) const {

@@ -48,8 +48,13 @@ class RdmaLinkCore {
   /// An epoch's frames lie in this region: from now on access_to() tells how the RDMA device reaches it. Logs that of a
   /// device's memory, once until it changes, and with it whether access_to() told another way before.
   void set_access(const MemoryRegion& memory_region);
-  /// LinkEnd::access_to(): as set_access() was told last; before that, as a trial says.
+  /// LinkEnd::access_to(): as set_access() was told last; before that, as a trial says. All calls are about the same
+  /// kind of memory, or about host memory.
   [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const;
+  /// SenderLink::takes(), ReceiverLink::takes().
+  [[nodiscard]] bool takes(const MemoryKind& memory) const noexcept {
+    return memory.is_host() || !tried_ || !tried_->is_by_copies();
+  }
 
   // ---- Any thread ----
 
@@ -105,9 +110,10 @@ class RdmaLinkCore {
   FileDescriptor poller_;
   FileDescriptor events_poller_;
   std::atomic<LinkState> state_ = LinkState::open;
-  // set_access() and access_to() only:
+  // set_access(), access_to() and takes() only:
   std::string said_reached_;
   std::optional<MemoryAccess> access_;
+  mutable std::optional<MemoryAccess> tried_;
   mutable std::optional<std::string> told_way_;  // that was named last
 
   mutable std::mutex mutex_;

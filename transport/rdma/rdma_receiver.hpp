@@ -30,7 +30,7 @@ class RdmaReceiver final : public ReceiverLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
   [[nodiscard]] MemoryAccess access_to(const MemoryKind& memory) const override { return core_.access_to(memory); }
-  [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
+  [[nodiscard]] bool takes(const MemoryKind& memory) const noexcept override { return core_.takes(memory); }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;

@@ -73,8 +73,12 @@ RdmaSender::~RdmaSender() {
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
-  auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(), pool->block());
-  core_.set_access(*memory_region);
+  const bool is_by_copies = !takes(pool->block()->kind());
+  auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(),
+                                                            is_by_copies ? pool->host_block() : pool->block());
+  if (!is_by_copies) {
+    core_.set_access(*memory_region);
+  }
   const std::scoped_lock lock(core_.mutex());
   // Of an epoch that the viewer was never ready for: deregistered after the mutex is released.
   announced_pool_.swap(pool);

@@ -49,7 +49,7 @@ class RdmaSender final : public SenderLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   /// The device reads the slots; the processor need not.
-  [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
+  [[nodiscard]] bool takes(const MemoryKind& memory) const noexcept override { return core_.takes(memory); }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   [[nodiscard]] std::uint16_t slice_limit() const noexcept override;

@@ -28,7 +28,8 @@ const MemoryKind& choose_memory(const ReceiverLink& link, std::span<const Memory
                                 const OfferedStream& offered) {
   const bool shares_memory = traits(link.kind()).shares_memory;
   const auto chosen = std::ranges::find_if(kinds, [&](const MemoryKind* kind) {
-    return link.takes(*kind) && (!shares_memory || kind->name() == offered.memory);
+    return !link.access_to(*kind).is_by_copies() && link.takes(*kind) &&
+           (!shares_memory || kind->name() == offered.memory);
   });
   return chosen != kinds.end() ? **chosen : host_memory();
 }

@@ -19,7 +19,8 @@ std::vector<const MemoryKind*> kinds_over(LinkKind link, std::span<const MemoryK
                                           const OfferedStream& offered);
 
 /// Where the sender shares its memory, the frames lie in what it offers, if that is among `kinds`; else the sender
-/// shares copies in host memory. Otherwise the first of `kinds` that the link takes.
+/// shares copies in host memory. Otherwise the first of `kinds` that the link takes and its device reaches, which it
+/// tries. On the thread of ReceiverLink::begin_epoch().
 const MemoryKind& choose_memory(const ReceiverLink& link, std::span<const MemoryKind* const> kinds,
                                 const OfferedStream& offered);
 

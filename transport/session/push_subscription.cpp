@@ -16,6 +16,7 @@ class PushSubscription final : public Subscription {
     if (delivery == Delivery::latest) {
       link_->bound_send_queue();
     }
+    static_cast<void>(link_->access_to(*stream.options().memory));  // so that takes() knows
   }
 
   ~PushSubscription() override { PushSubscription::leave(); }

@@ -84,7 +84,7 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector d
   std::ranges::transform(offer.streams, std::back_inserter(stream_names_), &OfferedStream::name);
   const std::string why = choose_link(offer, data_connector, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
-  memory_access_ = link_->access_to(link_->memory());
+  memory_access_ = access_to_memory();
   start_line_ =
       framewire::start_line(link_->kind(), link_->memory().name(), authenticated_.auth, authenticated_.control,
                             encrypts_, find_stream(offer, preferences.stream, channel).description) +
@@ -282,6 +282,11 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   link_->set_memory(choose_memory(*link_, kinds, offered));
 }
 
+/// To the memory that is wanted, also where frames come in host memory instead: it says why.
+MemoryAccess ViewerSession::access_to_memory() const {
+  return link_->access_to(memory_.empty() ? link_->memory() : *memory_.front());
+}
+
 /// A pool of a kind that was not agreed on cannot be imported.
 void ViewerSession::check_memory(const EpochMessage& epoch) const {
   const std::string agreed(link_->memory().name());
@@ -405,7 +410,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     }
     check_memory(epoch);
     const auto access = begin_epoch_of_link(epoch);
-    memory_access_ = link_->access_to(link_->memory());
+    memory_access_ = access_to_memory();
     epoch_ = epoch.number;
     ring_slots_ = epoch.ring_slots;
     format_ = epoch.format;

@@ -149,6 +149,7 @@ class ViewerSession {
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
+  [[nodiscard]] MemoryAccess access_to_memory() const;
   void check_memory(const EpochMessage& epoch) const;
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& message) const;
