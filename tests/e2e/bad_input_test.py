@@ -8,6 +8,7 @@ import harness
 
 SEND, VIEW = "framewire-send", "framewire-view"
 NOWHERE = "127.0.0.1:1"
+MOST_SLOTS = ("--slots", "64", "--viewers", "15")  # of the largest frames: more memory than a machine has
 
 HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 
@@ -43,8 +44,8 @@ class BadInput(harness.EndToEnd):
     def test_an_absurd_size_is_refused_before_it_is_allocated(self):
         self.file("stdin").write_bytes(b"YUV4MPEG2 W32768 H32768 F30:1 C444\n")
         with self.file("stdin").open("rb") as stdin:
-            sender = self.send_to_its_end("-", "--slots", "64", stdin=stdin)
-        self.one_message(sender, "slots", "GB")
+            sender = self.send_to_its_end("-", *MOST_SLOTS, stdin=stdin)
+        self.one_message(sender, "slots", "3.1 TB are needed")
 
     def test_standard_streams_that_are_closed(self):
         """No other file may get descriptor 0, 1 or 2: otherwise a viewer would receive log lines as frames."""
@@ -94,8 +95,9 @@ class BadInput(harness.EndToEnd):
         self.one_message(viewer, f"port {sender.port}", "in use", "--listen")
 
     def test_not_enough_memory_for_the_slots(self):
-        sender = self.send_to_its_end("pattern", "--size", "32768x32768", "--slots", "64")
-        self.one_message(sender, "slots", "memory|GB", "smaller frames .*fewer slots or fewer viewers")
+        sender = self.send_to_its_end("pattern", "--size", "32768x32768", *MOST_SLOTS)
+        self.one_message(sender, "not enough memory for 964 frame slots: 4.1 TB are needed",
+                         "smaller frames .*fewer slots or fewer viewers")
 
     def test_shader_errors_with_their_lines(self):
         shader = self.file("mine.frag")

@@ -132,8 +132,9 @@ class Interrupt(harness.EndToEnd):
         self.ends_soon(viewer)
 
     def test_while_it_allocates_gigabytes(self):
-        sender = self.send_on("pattern", "--size", "16384x16384")
-        harness.wait_until(lambda: sender.shared_memory_kb() > 64 * 1024, "the first of four gigabytes",
+        """Not more than small machines have: five slots of 268 MB each."""
+        sender = self.send_on("pattern", "--size", "8192x8192", "--viewers", "1", "--slots", "1")
+        harness.wait_until(lambda: sender.shared_memory_kb() > 64 * 1024, "the first of 1.3 gigabytes",
                            poll_interval_s=0.001)
         sender.signal(signal.SIGTERM)
         self.ends_soon(sender)
