@@ -107,6 +107,14 @@ def first_enough(attempt, *amounts):
     raise AssertionError(f"{amounts[-1]} was not enough")
 
 
+def has_ipv6() -> bool:
+    """Whether this machine has ::1: containers may have no IPv6 at all."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::1", 0))
+        return True
+    return False
+
+
 def has_cuda_driver() -> bool:
     """Whether programs find a libcuda.so.1 by themselves; the toolkit's own libcuda.so is only for linking."""
     try:
