@@ -154,10 +154,11 @@ class SeveralStreams(harness.EndToEnd):
         self.ends(sender)
 
     def test_scenes_share_the_machine_and_have_contexts_of_their_own(self):
-        # No machine renders so fast, so the smallest size is taken at once.
+        # Few machines render so fast. On the others the smallest size is taken at once.
         sender = self.send_on("gl:waves", "gl:orbit", "--size", "auto", "--fps", "1000")
         for scene in ("waves", "orbit"):
-            sender.wait_line(f"^--size auto: 640x360 .* renders gl:{scene} at its rate beside 1 more$")
+            said = sender.wait_line(rf"^--size auto: (\d+x\d+) .* renders gl:{scene} at its rate beside 1 more$")
+            sender.wait_line(f"^stream {scene}: gl:{scene}, {said.group(1)} rgba 1000 fps, ")
         viewers = [self.view(f"{sender.address}/{scene}", "--frames", "5") for scene in ("waves", "orbit")]
         for viewer in viewers:
             self.ends(viewer)
