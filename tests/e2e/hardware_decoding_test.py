@@ -88,13 +88,17 @@ class Films(HardwareDecoding):
             pictures.append(picture.read_bytes())
         self.assertEqual(pictures[1:], [pictures[0]] * 2)
 
+    @unittest.skipIf(harness.has_cuda_driver(), "this machine has a driver")
     def test_auto_decodes_by_the_processor_where_there_is_no_gpu(self):
-        sends = self.send_on(self.film(), "--hwaccel", "auto", "--loop", environment=self.environment())
+        without_drivers = self.environment(LIBVA_DRIVERS_PATH=str(self.folder))
+        sends = self.send_on(self.film(), "--hwaccel", "auto", "--loop", environment=without_drivers)
         views = self.view(sends.address, "--frames", "10")
         self.ends(views)
         sends.interrupt()
         self.ends(sends)
-        self.assertRegex(sends.text, r"'.*film.mkv' is decoded by the processor \(cuda: .*; vaapi: .*/dev/dri.*\)")
+        # Virtual machines, too, may have a render node; what is wrong then is said in libva's words.
+        why = ".+" if list(pathlib.Path("/dev/dri").glob("renderD*")) else ".*/dev/dri.*"
+        self.assertRegex(sends.text, rf"'.*film.mkv' is decoded by the processor \(cuda: .*; vaapi: {why}\)")
         self.assertEqual(self.stats(sends)["decoder"], "h264")
 
     def test_a_source_that_is_no_film_has_no_decoder(self):
