@@ -55,8 +55,10 @@ class Shell:
     def __init__(self, arguments: list[str], start: str, folder: pathlib.Path, home: pathlib.Path):
         self._answers = folder / "answers"
         self._answers.write_text("")
+        hosts = folder / "hosts"  # in place of /etc/hosts, whose names are this machine's
+        hosts.write_text("127.0.0.1 localhost\n")
         environment = {"PATH": f"{BUILD / 'bin'}:/usr/bin:/bin", "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8",
-                       "PS1": ""}
+                       "PS1": "", "HOSTFILE": str(hosts)}
         self._terminal, theirs = pty.openpty()
         self._process = subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
                                          cwd=folder, start_new_session=True)
