@@ -47,7 +47,8 @@ void draw_rates(const RecentRates& rates, const ViewerCounts& counts, const Subs
                                                  format_ms(rates.latency_p99_ns))
                                    : std::string("-"));
   row("shown", std::to_string(counts.frames_shown));
-  row("skipped", fmt::format("{}   superseded {}", session.frames_skipped, counts.frames_superseded));
+  row("skipped", std::to_string(session.frames_skipped));
+  row("superseded", std::to_string(counts.frames_superseded));
   if (session.frames_lost > 0) {
     row("lost", std::to_string(session.frames_lost), alarm_colour);
   }

@@ -30,7 +30,8 @@ class CompositionTest : public testing::Test {
   }
 
   [[nodiscard]] Composition::Streams streams() {
-    streams_ = {{.layer = &layer_, .facts = &facts_, .statistics = &statistics_, .silence = silence_}};
+    streams_ = {
+        {.layer = &layer_, .facts = &facts_, .statistics = &statistics_, .counts = counts_, .silence = silence_}};
     return streams_;
   }
 
@@ -61,6 +62,7 @@ class CompositionTest : public testing::Test {
   std::vector<ComposedStream> streams_;
   FrameMaker frames_;
   StreamFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
+  SubscriberCounts counts_;
   std::optional<Silence> silence_;
   std::int64_t now_ns_ = ns_per_s;
 };
@@ -127,6 +129,18 @@ TEST_F(CompositionTest, HasAPanelOnDemand) {
   EXPECT_EQ(edge(draw()), 255);
   composition_.toggle_panel();
   EXPECT_EQ(colours(draw()), 1U);
+}
+
+TEST_F(CompositionTest, ThePanelHasRoomForEveryCount) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  counts_.frames_skipped = 1'000'000'000'000'000;
+  composition_.toggle_panel();
+  draw();
+  const Image before = draw();
+  EXPECT_EQ(before.pixels, draw().pixels);
+  statistics_.frame_superseded();
+  EXPECT_NE(before.pixels, draw().pixels) << "the last digit is seen";
 }
 
 /// As a window's screenshot that lacks what the viewer writes over it.
