@@ -76,9 +76,10 @@ class Report {
     const std::size_t padding = name_columns_ - std::min(name_columns_, columns_of(name));
     const std::size_t value_column = indent_columns + name_columns_ + 2;
     const auto lines = wrap(printable(finding.value), max_columns - value_column);
-    text_ += fmt::format("  {} {}{}  {}\n", painted(std::string(level_style.sign), level_style.colour), name,
-                         std::string(padding, ' '), lines.empty() ? "" : lines.front());
-    for (std::size_t i = 1; i < lines.size(); ++i) {
+    const bool fits_beside = columns_of(name) <= name_columns_ && !lines.empty();
+    text_ += fmt::format("  {} {}{}\n", painted(std::string(level_style.sign), level_style.colour), name,
+                         fits_beside ? std::string(padding + 2, ' ') + lines.front() : "");
+    for (std::size_t i = fits_beside ? 1 : 0; i < lines.size(); ++i) {
       text_ += std::string(value_column, ' ') + lines[i] + "\n";
     }
     if (style_.is_verbose) {
@@ -106,16 +107,22 @@ class Report {
         line += fmt::format("{}{} {}{}", line.empty() ? "" : ", ", count, name(level), count == 1 ? "" : "s");
       }
     }
-    const std::string conclusion =
-        has_problem(findings) ? painted("Something is broken", "1;31") : painted(ready_text(findings, titles), "1;32");
-    text_ += fmt::format("\n{}{}{}.\n", conclusion, line.empty() ? "" : ": ", line);
+    const bool is_broken = has_problem(findings);
+    const std::string conclusion = is_broken ? "Something is broken" : ready_text(findings, titles);
+    text_ += "\n";
+    std::size_t to_paint = conclusion.size();
+    for (const std::string& part : wrap(conclusion + (line.empty() ? "" : ": ") + line + ".", max_columns)) {
+      const std::size_t painted_bytes = std::min(to_paint, part.size());
+      text_ += painted(part.substr(0, painted_bytes), is_broken ? "1;31" : "1;32") + part.substr(painted_bytes) + "\n";
+      to_paint -= std::min(to_paint, part.size() + 1);  // and the blank at which it was broken
+    }
   }
 
   std::string take() { return std::move(text_); }
 
  private:
   [[nodiscard]] std::string painted(const std::string& text, std::string_view colour) const {
-    return style_.has_colour ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
+    return style_.has_colour && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
   }
 
   void indented(std::string_view text) {

@@ -89,6 +89,26 @@ TEST(TextReport, EndsWithTheLinksThatWereAskedFor) {
   EXPECT_TRUE(report.ends_with("\nReady for big by rdma, tcp.\n")) << report;
 }
 
+TEST(TextReport, FitsWithLongNamesOfDevicesAndHosts) {
+  const Findings findings = {{.area = "Links", .name = "tcp", .value = "works"},
+                             {.area = "RDMA",
+                              .name = "rocep193s0f0v12 priorities",
+                              .level = Level::warning,
+                              .value = "not those of " + std::string(37, 'x')}};
+  const ReportClosing closing{.ready = "Ready to send to render-17.studio.cluster.example.org and to view from there"};
+  const std::string report = text_report("doctor", findings, {}, closing);
+  for (const std::string& line : lines_of(report)) {
+    EXPECT_LE(columns_of(line), 80U) << line;
+  }
+  EXPECT_NE(report.find("\n  ! rocep193s0f0v12 priorities\n" + std::string(30, ' ') + "not those of xxx"),
+            std::string::npos)
+      << report;
+  const std::string first = "Ready to send to render-17.studio.cluster.example.org and to view from there by";
+  EXPECT_TRUE(report.ends_with("\n\n" + first + "\ntcp: 1 warning.\n")) << report;
+  const std::string coloured = text_report("doctor", findings, {.has_colour = true}, closing);
+  EXPECT_TRUE(coloured.ends_with("\n\n\x1b[1;32m" + first + "\x1b[0m\n\x1b[1;32mtcp\x1b[0m: 1 warning.\n")) << coloured;
+}
+
 TEST(JsonReport, HasTheWayToAHost) {
   RemoteHostReport host = test::fast_big();
   host.links[1].back = test::failed("no way \xff");
