@@ -102,12 +102,12 @@ class BadInput(harness.EndToEnd):
     def test_shader_errors_with_their_lines(self):
         shader = self.file("mine.frag")
         shader.write_text("void mainImage(out vec4 colour, in vec2 place) {\n  colour = vec4(1.0);\n  color = 7;\n}\n")
-        sender = self.send_to_its_end(f"gl:{shader}", "--size", "64x36")
+        sender = self.send_to_its_end(f"gl:{shader.name}", "--size", "64x36")
         self.assertRegex(sender.text, r"mine\.frag")
         self.assertRegex(sender.text, r"\b3\b")
         self.assertRegex(sender.text, "color")
         shader.write_text("")
-        empty = self.send_to_its_end(f"gl:{shader}", "--size", "64x36")
+        empty = self.send_to_its_end(f"gl:{shader.name}", "--size", "64x36")
         self.assertRegex(empty.text, r"mine\.frag")
 
     def test_files_that_are_no_video(self):
@@ -129,7 +129,7 @@ class BadInput(harness.EndToEnd):
         subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=64x36",
                         "-frames:v", "3", "-c:v", "mpeg4", "-vtag", "XVID", str(film)], check=True)
         film.write_bytes(film.read_bytes().replace(b"XVID", b"QZQZ").replace(b"xvid", b"qzqz"))
-        program = self.run_to_end(harness.BIN / SEND, film)
+        program = self.run_to_end(harness.BIN / SEND, film.name)
         self.assertEqual(program.process.returncode, harness.FAILED, program.text)
         self.one_message(program, "film.avi")
 

@@ -89,7 +89,7 @@ class Ends(BytePrograms):
         for name, of_file in (("rdsend", "stdin"), ("rdrecv", "stdout")):
             with self.subTest(name), original.open("r+b") as data:
                 host = ["localhost"] if name == "rdsend" else []
-                program = self.start(harness.BIN / name, *host, "--stats", original, **{of_file: data})
+                program = self.start(harness.BIN / name, *host, "--stats", original.name, **{of_file: data})
                 self.ends(program, harness.USAGE)
                 self.one_message(program, "--stats", original.name, "name another file")
                 self.assertEqual(original.read_bytes(), whole)
@@ -191,7 +191,7 @@ class Ends(BytePrograms):
     def test_a_file_of_another_user(self):
         if not CAN_BE_NOBODY:
             self.skipTest("needs root, and programs that everybody may run")
-        for program, arguments in (("rdsend", ("127.0.0.1:1", self.data(10))), ("rdrecv", (self.data(11),))):
+        for program, arguments in (("rdsend", ("127.0.0.1:1", self.data(10).name)), ("rdrecv", (self.data(11).name,))):
             ended = self.run_to_end(*NOBODY, harness.BIN / program, *arguments)
             self.ends(ended, harness.FAILED)
             self.one_message(ended, "data-1[01]", "Permission denied")

@@ -1,6 +1,7 @@
 """Keys: made, copied to other machines, and required at every entry; none appears on a command line."""
 import os
 import pathlib
+import re
 import stat
 import subprocess
 
@@ -147,7 +148,7 @@ class Keys(harness.EndToEnd):
             for program in (self.send("pattern", "--size", "64x36", "--listen", "127.0.0.1:0", "--key", path),
                             self.view("127.0.0.1:1", "--key", path)):
                 self.assertIn(program.wait_end(), (harness.FAILED, harness.REFUSED))
-                self.one_message(program, str(path))
+                self.one_message(program, re.escape(str(path)))
 
     def test_beyond_this_machine_only_with_a_key(self):
         sender = self.send("pattern", "--size", "64x36", "--listen", "*:0")
