@@ -8,12 +8,30 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "transport/source_cadence.hpp"
 #include "viewer/refresh_schedule.hpp"
 
 namespace framewire {
+
+/// Whether to say that --cadence has no effect. The first estimates of a screen's refreshes are rough, so that only
+/// many frames in a row show it.
+class LastingMisfit {
+ public:
+  static constexpr int enough_frames = 300;
+
+  /// Of one frame: whether its stream's rate fits the screen's, as that is known now. True once at most: say it.
+  [[nodiscard]] bool is_to_be_said(bool fits) noexcept {
+    frames_ = fits ? 0 : frames_ + 1;
+    return frames_ >= enough_frames && !std::exchange(has_said_, true);
+  }
+
+ private:
+  int frames_ = 0;
+  bool has_said_ = false;
+};
 
 /// Measures how long frames wait for their choice, and asks the source to render later or earlier by that, and as often
 /// as the screen is refreshed (or every second, third … refresh). Not thread-safe.

@@ -306,10 +306,10 @@ void ShownStream::ask_cadence(const ReceivedFrame& frame, std::int64_t choice_ns
   const Rational rate = facts_.status.format->frame_rate;
   const double frames_per_s = static_cast<double>(rate.numerator) / std::max<double>(rate.denominator, 1);
   const auto period_ns = CadenceControl::period_for(frames_per_s, refresh_period_ns);
+  if (cadence_misfit_.is_to_be_said(period_ns.has_value())) {
+    warning_ = "--cadence does nothing here: the stream's rate is not that of the screen, nor a whole part of it";
+  }
   if (!period_ns) {
-    if (!std::exchange(has_said_misfit_, true)) {
-      warning_ = "--cadence does nothing here: the stream's rate is not that of the screen, nor a whole part of it";
-    }
     return;
   }
   cadence_.set_refused(!facts_.status.cadence_refusal.empty());

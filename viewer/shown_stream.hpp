@@ -144,7 +144,7 @@ class ShownStream {
   const bool asks_cadence_;
   CadenceControl cadence_;
   int frames_without_refresh_ = 0;
-  bool has_said_misfit_ = false;
+  LastingMisfit cadence_misfit_;
   std::string warning_;
 };
 

@@ -108,5 +108,16 @@ TEST(CadenceControl, BeginsAnewWithASession) {
   EXPECT_EQ(until_request(), 48);
 }
 
+TEST(LastingMisfit, IsSaidOnceAndNotOfTheFirstEstimates) {
+  LastingMisfit misfit;
+  for (int i = 0; i + 1 < LastingMisfit::enough_frames; ++i) {
+    EXPECT_FALSE(misfit.is_to_be_said(false)) << i;
+  }
+  EXPECT_FALSE(misfit.is_to_be_said(true));
+  for (int i = 0; i < 3 * LastingMisfit::enough_frames; ++i) {
+    EXPECT_EQ(misfit.is_to_be_said(false), i + 1 == LastingMisfit::enough_frames) << i;
+  }
+}
+
 }  // namespace
 }  // namespace framewire
