@@ -113,6 +113,13 @@ void link(std::string_view name, GLuint program) {
 std::string describe_shader_log(std::string_view name, std::string_view source, std::string_view log,
                                 int first_user_line) {
   std::string text;
+  int about = -1;  // the line of the messages before
+  const auto show_line = [&] {
+    if (const auto shown = line_of(source, about); about >= 0 && !shown.empty()) {
+      text += "    | " + shown_line(shown) + "\n";
+    }
+    about = -1;
+  };
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find_first_of(std::string_view("\n\0", 2)));
     log.remove_prefix(std::min(line.size() + 1, log.size()));
@@ -120,6 +127,9 @@ std::string describe_shader_log(std::string_view name, std::string_view source, 
       continue;
     }
     const auto message = parse_message(line);
+    if (!message || message->line != about) {
+      show_line();
+    }
     if (!message) {
       text += "  " + shown_line(line) + "\n";
       continue;
@@ -127,10 +137,9 @@ std::string describe_shader_log(std::string_view name, std::string_view source, 
     const bool is_users = message->line > first_user_line;
     const std::string where = is_users ? std::to_string(message->line - first_user_line) : "built-in lines";
     text += "  " + shown_line(name) + ":" + where + ": " + shown_line(message->text) + "\n";
-    if (const auto shown = line_of(source, message->line); !shown.empty()) {
-      text += "    | " + shown_line(shown) + "\n";
-    }
+    about = message->line;
   }
+  show_line();
   if (!text.empty()) {
     text.pop_back();
   }

@@ -63,6 +63,9 @@ TEST(ShaderLog, UnderstandsTheDriversWaysToNameALine) {
   EXPECT_EQ(describe_shader_log("a.frag", source, "0:3(1): error: odd\n", 1), "  a.frag:2: error: odd\n    | third");
   EXPECT_EQ(describe_shader_log("a.frag", source, "0:1(1): error: odd\n", 1),
             "  a.frag:built-in lines: error: odd\n    | first");
+  EXPECT_EQ(describe_shader_log("a.frag", source, "0:2(1): error: odd\n0:2(5): error: even\n0:3(1): error: odd\n", 0),
+            "  a.frag:2: error: odd\n  a.frag:2: error: even\n    | second\n  a.frag:3: error: odd\n    | third")
+      << "a line is shown once, behind all that is said of it";
 }
 
 TEST(ShaderLog, PassesOtherTextOnWithoutControlCharacters) {
