@@ -23,10 +23,11 @@ void turn_rows_over(std::span<std::byte> pixels, std::size_t row_bytes, std::siz
 
 }  // namespace
 
-OffscreenTarget::OffscreenTarget(Size size, bool has_depth) : size_(size) {
+OffscreenTarget::OffscreenTarget(Size size, bool has_depth, GLenum colour_format) : size_(size) {
   require_drawable(size);
   texture_ = GlTexture::create(GL_TEXTURE_2D);
-  glTextureStorage2D(texture_.id(), 1, GL_RGBA8, static_cast<GLsizei>(size.width), static_cast<GLsizei>(size.height));
+  glTextureStorage2D(texture_.id(), 1, colour_format, static_cast<GLsizei>(size.width),
+                     static_cast<GLsizei>(size.height));
   framebuffer_ = GlFramebuffer::create();
   glNamedFramebufferTexture(framebuffer_.id(), GL_COLOR_ATTACHMENT0, texture_.id(), 0);
   if (has_depth) {

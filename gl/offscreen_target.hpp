@@ -9,12 +9,11 @@
 
 namespace framewire {
 
-/// A framebuffer of 8-bit RGBA, and a second target of 32-bit floats if that is asked for. Used on the context's
-/// thread.
+/// A framebuffer of RGBA, and a second target of 32-bit floats if that is asked for. Used on the context's thread.
 class OffscreenTarget {
  public:
   /// Throws Error (failed) for a size that the driver does not support.
-  explicit OffscreenTarget(Size size, bool has_depth = false);
+  explicit OffscreenTarget(Size size, bool has_depth = false, GLenum colour_format = GL_RGBA8);
 
   /// Binds it for drawing and reading, and sets the viewport to the whole target.
   void bind() const noexcept;
@@ -28,6 +27,7 @@ class OffscreenTarget {
   void read_rgba(std::span<std::byte> pixels, RowOrder order = RowOrder::bottom_up) const noexcept;
 
   [[nodiscard]] Size size() const noexcept { return size_; }
+  /// Of read_rgba().
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
   [[nodiscard]] GLuint framebuffer() const noexcept { return framebuffer_.id(); }
   [[nodiscard]] GLuint texture() const noexcept { return texture_.id(); }

@@ -1,5 +1,6 @@
 #include "gl/scene_renderer.hpp"
 
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
@@ -9,8 +10,18 @@ namespace framewire {
 
 namespace {
 
-bool is_420(PixelFormat format) noexcept {
-  return format == PixelFormat::nv12 || format == PixelFormat::yuv420p;
+/// shaders/rgb_to_yuv.frag for the format.
+std::string yuv_fragment_source(const PixelFormatInfo& format) {
+  return "#version 450 core\n#define BITS " + std::to_string(format.depth) + "\n#define SHIFT " +
+         std::to_string(format.shift) + "\n#define PLANAR " + std::to_string(format.plane_count - 2) +
+         "\n#define CHROMA_ROWS " + std::to_string(1 << format.planes[1].log2_height) + "\n" +
+         std::string(find_embedded_shader("rgb_to_yuv.frag").value_or(""));
+}
+
+/// Of the picture that is drawn. 16 bits keep gradients smooth in formats of 10, and colours are clamped to them as to
+/// 8 bits. Half floats would take as much memory, are not clamped, and are coarser where it is bright.
+GLenum texture_format_for(PixelFormat format) noexcept {
+  return info(format).depth > 8 ? GL_RGBA16 : GL_RGBA8;
 }
 
 ComponentOrder order_of(PixelFormat format) noexcept {
@@ -26,27 +37,37 @@ const ShaderScene& with_depth_if(bool needs_depth, const ShaderScene& scene) {
   return scene;
 }
 
+/// Four bytes a pixel, or YUV with chroma of half the width in planes of its own.
+bool can_render(const PixelFormatInfo& format) noexcept {
+  const auto& [first, second, third] = format.planes;
+  return format.is_yuv ? format.plane_count > 1 && second.log2_width == 1
+                       : first.bytes_per_texel == 4 && (format.plane_count == 1 || has_depth(format.format));
+}
+
+/// "rgba, bgra, … or rgba+grayf32le".
+std::string names_of_rendered() {
+  std::string names;
+  for (const PixelFormatInfo& format : pixel_formats()) {
+    names += can_render(format) ? std::string(format.name) + ", " : "";
+  }
+  names.resize(names.size() - 2);
+  return names + " or " + std::string(info(PixelFormat::rgba_grayf32le).name);
+}
+
 /// Returns the size if the format can be rendered at it; otherwise throws Error.
 Size checked(Size size, PixelFormat format) {
-  switch (format) {
-    case PixelFormat::rgba:
-    case PixelFormat::bgra:
-    case PixelFormat::rgb0:
-    case PixelFormat::bgr0:
-    case PixelFormat::rgba_grayf32le:
-      return size;
-    case PixelFormat::nv12:
-    case PixelFormat::yuv420p:
-      if (size.width % 8 != 0 || size.height % 2 != 0) {
-        throw Error::usage("a gl: source gives " + std::string(info(format).name) +
-                           " in widths that are a multiple of 8 and even heights, not " + std::to_string(size.width) +
-                           "x" + std::to_string(size.height) + "; change --size, or take --pix-fmt rgba");
-      }
-      return size;
-    default:
-      throw Error::usage("a gl: source does not give " + std::string(info(format).name) +
-                         "; --pix-fmt takes rgba, bgra, rgb0, bgr0, nv12, yuv420p or rgba+grayf32le here");
+  const PixelFormatInfo& entry = info(format);
+  const std::string name(entry.name);
+  if (!can_render(entry)) {
+    throw Error::usage("a gl: source does not give " + name + "; --pix-fmt takes " + names_of_rendered() + " here");
   }
+  const bool has_half_rows = entry.planes[1].log2_height != 0;
+  if (entry.is_yuv && (size.width % 8 != 0 || (has_half_rows && size.height % 2 != 0))) {
+    throw Error::usage("a gl: source gives " + name + " in widths that are a multiple of 8" +
+                       (has_half_rows ? " and even heights" : "") + ", not " + std::to_string(size.width) + "x" +
+                       std::to_string(size.height) + "; change --size, or take --pix-fmt rgba");
+  }
+  return size;
 }
 
 }  // namespace
@@ -54,26 +75,28 @@ Size checked(Size size, PixelFormat format) {
 SceneRenderer::SceneRenderer(const ShaderScene& scene, Size size, PixelFormat format)
     : format_(format),
       scene_(with_depth_if(has_depth(format), scene), order_of(format)),
-      picture_(checked(size, format), has_depth(format)),
+      picture_(checked(size, format), has_depth(format), texture_format_for(format)),
       readback_size_(size) {
   glTextureParameteri(picture_.texture(), GL_TEXTURE_MIN_FILTER, GL_LINEAR);  // for who draws it in another size
   glTextureParameteri(picture_.texture(), GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   glTextureParameteri(picture_.texture(), GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   glTextureParameteri(picture_.texture(), GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-  if (is_420(format)) {
-    convert_by("rgb_to_420.frag", {size.width / 4, size.height / 2 * 3});
-    const GLuint program = conversion_->program.id();
-    glProgramUniform1i(program, conversion_->program.uniform("planar"), format == PixelFormat::yuv420p ? 1 : 0);
+  if (info(format).is_yuv) {  // each row of the target has the bytes of a row of luma
+    const FrameLayout frame = layout();
+    const std::uint32_t row_bytes = frame.planes.front().pitch_bytes;
+    convert_by("rgb_to_yuv.frag", yuv_fragment_source(info(format)),
+               {row_bytes / 4, static_cast<std::uint32_t>(frame.size_bytes / row_bytes)});
   } else if (has_depth(format)) {
-    convert_by("rgba_and_depth.frag", {size.width, size.height * 2});
+    convert_by("rgba_and_depth.frag", find_embedded_shader("rgba_and_depth.frag").value_or(""),
+               {size.width, size.height * 2});
   }
 }
 
-void SceneRenderer::convert_by(std::string_view shader, Size size) {
+void SceneRenderer::convert_by(std::string_view shader, std::string_view fragment_source, Size size) {
   readback_size_ = size;
-  conversion_.emplace(Conversion{
-      ShaderProgram(shader, find_embedded_shader("frame.vert").value_or(""), find_embedded_shader(shader).value_or("")),
-      OffscreenTarget(size), GlVertexArray::create()});
+  conversion_.emplace(
+      Conversion{ShaderProgram(shader, find_embedded_shader("frame.vert").value_or(""), fragment_source),
+                 OffscreenTarget(size), GlVertexArray::create()});
 }
 
 void SceneRenderer::draw_picture(const SceneUniforms& moment) const noexcept {
@@ -98,7 +121,7 @@ void SceneRenderer::draw(const SceneUniforms& moment) const noexcept {
 
 Colour SceneRenderer::colour() const noexcept {
   Colour colour = rgb_colour();
-  if (is_420(format_)) {
+  if (info(format_).is_yuv) {
     colour.matrix = ColourMatrix::bt709;
     colour.range = ColourRange::limited;
   }

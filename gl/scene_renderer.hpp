@@ -17,9 +17,10 @@ namespace framewire {
 /// Used on the context's thread.
 class SceneRenderer {
  public:
-  /// Formats: rgba, bgra, rgb0, bgr0, nv12, yuv420p, rgba+grayf32le. Throws Error: a shader that does not compile, or
-  /// has no depth where the format has one, another format, or a size that the format or the driver does not support
-  /// (nv12 and yuv420p need a width that is a multiple of 8 and an even height).
+  /// Formats: RGB of four bytes a pixel, rgba+grayf32le, and YUV with chroma of half the width in planes of its own
+  /// (nv12, yuv420p, p010le and their kind). Those of more than 8 bits are rendered in 16. Throws Error: a shader that
+  /// does not compile, or has no depth where the format has one, another format, or a size that the format or the
+  /// driver does not support (YUV needs a width that is a multiple of 8, and 4:2:0 an even height).
   SceneRenderer(const ShaderScene& scene, Size size, PixelFormat format);
 
   /// Draws one frame and leaves a read framebuffer bound. Its lower left readback_size() pixels, read as RGBA8, are the
@@ -50,7 +51,7 @@ class SceneRenderer {
     GlVertexArray no_vertices;
   };
 
-  void convert_by(std::string_view shader, Size size);
+  void convert_by(std::string_view shader, std::string_view fragment_source, Size size);
 
   PixelFormat format_;
   SceneProgram scene_;

@@ -53,7 +53,7 @@ class Frames(GpuMemory):
         scene = self.file("moving.frag")
         scene.write_text("void mainImage(out vec4 c, in vec2 p)"
                          "{ c = vec4(fract(p / iResolution.xy + float(iFrame) / 7.0), 0.25, 1); }")
-        for pixel_format in ("rgba", "nv12", "yuv420p"):
+        for pixel_format in ("rgba", "nv12", "yuv420p", "p010le", "yuv420p10le"):
             seen = []
             for memory in ((), CUDA):
                 frames, picture = self.file("frames.raw"), self.file("picture.png")

@@ -77,7 +77,7 @@ def pictures_of_gpu_memory(machine: Machine) -> dict:
     require_cuda(machine)
     compared = 0
     for source, pixel_format in (("gl:waves", "rgba"), ("gl:aurora", "nv12"), ("gl:orbit", "yuv420p"),
-                                 ("pattern", "p010le"), ("pattern", "uyvy422")):
+                                 ("gl:waves", "p010le"), ("pattern", "p010le"), ("pattern", "uyvy422")):
         seen = []
         for name, memory in (("by-host", []), ("by-gpu", GPU)):
             send = ["--size", "1280x720", "--pix-fmt", pixel_format, *memory]

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -141,13 +143,17 @@ TEST_F(SceneRendererTest, ASmallPictureStillDraws) {
 }
 
 /// Independent of the shader: BT.709, limited range, from ITU-R BT.709-6 §3.
-std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
-  const double r = rgb[0] / 255.0, g = rgb[1] / 255.0, b = rgb[2] / 255.0;
+std::array<double, 3> yuv_of(const std::array<double, 3>& rgb) {
+  const auto& [r, g, b] = rgb;
   const double y = 0.2126 * r + 0.7152 * g + 0.0722 * b;
   return {16 + 219 * y, 128 + 224 * (b - y) / 1.8556, 128 + 224 * (r - y) / 1.5748};
 }
 
-TEST_F(SceneRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
+std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
+  return yuv_of(std::array{rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0});
+}
+
+TEST_F(SceneRendererTest, FormatsOfEightBitsAreThePictureInBt709) {
   constexpr Size size{328, 182};  // the V plane begins in the middle of a drawn row
   // Blocks of constant colour are larger than a chroma filter's reach, so the filter does not matter.
   const ShaderScene blocks{
@@ -157,7 +163,7 @@ TEST_F(SceneRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
       "  c = vec4(fract(b.x * 0.37), fract(b.y * 0.29 + b.x * 0.11), fract(b.x * 0.53 + b.y * 0.71), 1.0);\n"
       "}\n"};
   const auto rgba = frame_of(SceneRenderer(blocks, size, PixelFormat::rgba), {});
-  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p}) {
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::yuv422p}) {
     SCOPED_TRACE(info(format).name);
     const SceneRenderer renderer(blocks, size, format);
     EXPECT_EQ(renderer.colour().matrix, ColourMatrix::bt709);
@@ -174,11 +180,88 @@ TEST_F(SceneRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
         const auto wanted = yuv_of(pixel(rgba, size, x, y));
         EXPECT_NEAR(at(0, x, y), wanted[0], 1.01) << x << "," << y;
         const bool packed = format == PixelFormat::nv12;
-        EXPECT_NEAR(packed ? at(1, x, y / 2) : at(1, x / 2, y / 2), wanted[1], 1.01) << x << "," << y;
-        EXPECT_NEAR(packed ? at(1, x + 1, y / 2) : at(2, x / 2, y / 2), wanted[2], 1.01) << x << "," << y;
+        const std::size_t row = y >> info(format).planes[1].log2_height;
+        EXPECT_NEAR(packed ? at(1, x, row) : at(1, x / 2, row), wanted[1], 1.01) << x << "," << y;
+        EXPECT_NEAR(packed ? at(1, x + 1, row) : at(2, x / 2, row), wanted[2], 1.01) << x << "," << y;
       }
     }
     EXPECT_EQ(read_counter(frame, size, 1, 0), 0U);
+  }
+}
+
+/// Colours of 16 bits that differ from pixel to pixel; half of them are outside of what can be shown.
+const ShaderScene fine_noise{"fine noise",
+                             "void mainImage(out vec4 c, in vec2 p) {\n"
+                             "  ivec2 at = ivec2(p.x, iResolution.y - p.y);\n"
+                             "  ivec3 k = (at.x * ivec3(9973, 4001, 30011) + at.y * ivec3(7919, 6007, 611)) & 131071;\n"
+                             "  c = vec4(vec3(k - 32768) / 65535.0, 1.0);\n"
+                             "}\n"};
+
+std::array<double, 3> fine_noise_at(std::int64_t x, std::int64_t y) {
+  constexpr std::array<std::array<std::int64_t, 2>, 3> factors{{{9973, 7919}, {4001, 6007}, {30011, 611}}};
+  std::array<double, 3> rgb{};
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    const std::int64_t k = ((x * factors.at(i)[0] + y * factors.at(i)[1]) & 131071) - 32768;
+    rgb.at(i) = static_cast<double>(std::clamp<std::int64_t>(k, 0, 65535)) / 65535.0;
+  }
+  return rgb;
+}
+
+/// U and V of the sample that begins with pixel (x, y), sited left, of 8 bits but not rounded. The mean of `rows` rows.
+std::array<double, 2> fine_chroma_at(std::int64_t x, std::int64_t y, std::int64_t rows, std::int64_t width) {
+  std::array<double, 3> rgb{};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (const auto& [column, weight] : {std::pair(x - 1, 0.25), std::pair(x, 0.5), std::pair(x + 1, 0.25)}) {
+      const auto pixel = fine_noise_at(std::clamp<std::int64_t>(column, 0, width - 1), y + row);
+      for (std::size_t i = 0; i < rgb.size(); ++i) {
+        rgb.at(i) += pixel.at(i) * weight / static_cast<double>(rows);
+      }
+    }
+  }
+  const auto yuv = yuv_of(rgb);
+  return {yuv[1], yuv[2]};
+}
+
+/// One frame of 10 bits; `left_bits`: how far they are shifted.
+void expect_fine_noise(const std::vector<std::byte>& frame, const FrameLayout& layout, unsigned left_bits) {
+  const auto at = [&](std::size_t plane, std::size_t x, std::size_t y) {
+    std::uint16_t word = 0;
+    std::memcpy(&word,
+                frame.data() + layout.planes.at(plane).offset_bytes + y * layout.planes.at(plane).pitch_bytes + x * 2,
+                sizeof word);
+    EXPECT_EQ(word & ((1U << left_bits) - 1), 0U);
+    return word >> left_bits;
+  };
+  constexpr double nearest = 0.51;  // the driver computes in floats
+  const std::size_t rows = layout.height / layout.planes[1].rows;
+  const bool packed = layout.plane_count == 2;
+  for (std::size_t y = 56; y < layout.height; ++y) {  // below the counter
+    for (std::size_t x = 0; x < layout.width; ++x) {
+      const auto column = static_cast<std::int64_t>(x), row = static_cast<std::int64_t>(y);
+      ASSERT_NEAR(at(0, x, y), 4 * yuv_of(fine_noise_at(column, row))[0], nearest) << x << "," << y;
+      if (x % 2 == 0 && y % rows == 0) {
+        const auto uv = fine_chroma_at(column, row, static_cast<std::int64_t>(rows), layout.width);
+        ASSERT_NEAR(packed ? at(1, x, y / rows) : at(1, x / 2, y / rows), 4 * uv[0], nearest) << x << "," << y;
+        ASSERT_NEAR(packed ? at(1, x + 1, y / rows) : at(2, x / 2, y / rows), 4 * uv[1], nearest) << x << "," << y;
+      }
+    }
+  }
+}
+
+TEST_F(SceneRendererTest, FormatsOfTenBitsAreTheSceneItselfToTheNearestStep) {
+  for (const auto& [format, size, left_bits] :
+       {std::tuple(PixelFormat::p010le, Size{328, 182}, 6U), std::tuple(PixelFormat::yuv420p10le, Size{328, 182}, 0U),
+        std::tuple(PixelFormat::yuv422p10le, Size{328, 181}, 0U)}) {
+    SCOPED_TRACE(info(format).name);
+    const SceneRenderer renderer(fine_noise, size, format);
+    EXPECT_EQ(renderer.colour().matrix, ColourMatrix::bt709);
+    EXPECT_EQ(renderer.colour().range, ColourRange::limited);
+    const auto frame = frame_of(renderer, {});
+    ASSERT_EQ(frame.size(), renderer.layout().size_bytes);
+    expect_fine_noise(frame, renderer.layout(), left_bits);
+    if (format == PixelFormat::p010le) {
+      EXPECT_EQ(read_counter(frame, size, 2, 1), 0U);
+    }
   }
 }
 
@@ -236,10 +319,12 @@ TEST_F(SceneRendererTest, ASceneWithoutDepthIsOneError) {
 }
 
 TEST_F(SceneRendererTest, OtherFormatsAndSizesAreOneError) {
-  EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
-  EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
+  EXPECT_NE(error_of({640, 360}, PixelFormat::yuv444p).find("yuv444p"), std::string::npos);
+  EXPECT_NE(error_of({640, 360}, PixelFormat::yuv444p).find("p010le"), std::string::npos);
   EXPECT_NE(error_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);
   EXPECT_NE(error_of({640, 361}, PixelFormat::yuv420p).find("640x361"), std::string::npos);
+  EXPECT_NE(error_of({640, 361}, PixelFormat::p010le).find("even heights, not 640x361"), std::string::npos);
+  EXPECT_NE(error_of({642, 361}, PixelFormat::yuv422p10le).find("a multiple of 8, not 642x361"), std::string::npos);
   EXPECT_NE(error_of({1U << 20, 64}, PixelFormat::rgba).find("1048576"), std::string::npos);
 }
 
