@@ -104,8 +104,8 @@ Readback::~Readback() {
   }
 }
 
-void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
-                     std::span<std::byte> slot) noexcept {
+void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot,
+                     const ReadbackSource* source) noexcept {
   assert(count_ < max_in_flight && slot.size() >= size_bytes());
   const std::size_t index = (oldest_ + count_) % max_in_flight;
   const bool can_pin = method_ == ReadbackMethod::pinned_memory;
@@ -116,20 +116,21 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
   entry.is_gpu_copy = method_ == ReadbackMethod::gpu_copy && block != nullptr;
   if (entry.is_gpu_copy) {
     download_->begin(index, block, offset_bytes);
-    begin(entry, download_->buffer(), download_->offset_bytes(index), slices_);
+    begin(entry, download_->buffer(), download_->offset_bytes(index), slices_, source);
   } else if (pinned != 0) {
-    begin(entry, pinned, offset_bytes, slices_);
+    begin(entry, pinned, offset_bytes, slices_, source);
   } else if (map_buffers()) {
     method_ = ReadbackMethod::persistent_buffer;
     entry.must_copy = true;
-    begin(entry, mapped_[index].buffer.id(), 0, slices_);
+    begin(entry, mapped_[index].buffer.id(), 0, slices_, source);
   } else {
     // No memory for buffers: slow, but correct.
-    begin(entry, 0, reinterpret_cast<std::uintptr_t>(slot.data()), slices_);
+    begin(entry, 0, reinterpret_cast<std::uintptr_t>(slot.data()), slices_, source);
   }
 }
 
-bool Readback::begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes) noexcept {
+bool Readback::begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
+                               const ReadbackSource* source) noexcept {
   assert(count_ < max_in_flight);
   const GLuint buffer = wrapped_.find_or_wrap(block, offset_bytes, size_bytes());
   if (buffer == 0) {
@@ -139,15 +140,16 @@ bool Readback::begin_on_device(const std::shared_ptr<const Block>& block, std::u
   Entry& entry = entries_[(oldest_ + count_) % max_in_flight];
   entry.slot = {};
   entry.must_copy = entry.is_gpu_copy = false;
-  begin(entry, buffer, offset_bytes, 1);
+  begin(entry, buffer, offset_bytes, 1, source);
   return true;
 }
 
-void Readback::begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices) noexcept {
+void Readback::begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices,
+                     const ReadbackSource* source) noexcept {
   entry.begun_ns = monotonic_ns();
   entry.slices = slices;
   entry.slices_done = 0;
-  read_slices(buffer, target, entry);
+  read_slices(buffer, target, entry, source);
   glFlush();  // otherwise the commands wait in the driver until polled
   ++count_;
   if (measured_ < readbacks_to_measure) {
@@ -269,14 +271,21 @@ bool Readback::map_buffers() noexcept {
 
 /// Each slice by the rows that complete it, and a fence behind them. `target` is an offset into the buffer, or without
 /// one an address; GL takes both as a pointer.
-void Readback::read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept {
+void Readback::read_slices(GLuint buffer, std::uintptr_t target, Entry& entry,
+                           const ReadbackSource* source) const noexcept {
+  const bool is_written = source != nullptr && buffer != 0 && source->can_write(target);
+  if (source != nullptr && !is_written) {
+    source->draw_bytes();
+  }
   glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
   glPixelStorei(GL_PACK_ROW_LENGTH, 0);
   std::uint32_t row = 0;
   for (std::uint16_t i = 0; i < entry.slices; ++i) {
     const std::uint32_t end = rows_until(entry, i);
-    if (end > row) {
+    if (end > row && is_written) {
+      source->write_rows(buffer, target, row, end);
+    } else if (end > row) {
       glReadPixels(0, static_cast<GLint>(row), static_cast<GLsizei>(size_.width), static_cast<GLsizei>(end - row),
                    GL_RGBA, GL_UNSIGNED_BYTE, reinterpret_cast<void*>(target + row * row_bytes()));
     }

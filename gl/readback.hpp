@@ -29,6 +29,21 @@ enum class ReadbackMethod {
 };
 std::string_view name(ReadbackMethod method) noexcept;
 
+/// A picture that is not drawn yet: a compute shader may write it in place of drawing and glReadPixels. Used on the
+/// context's thread.
+class ReadbackSource {
+ public:
+  virtual ~ReadbackSource() = default;
+
+  /// Draws it, and leaves a read framebuffer bound, as Readback::begin() reads it.
+  virtual void draw_bytes() const noexcept = 0;
+  /// Whether write_rows() can write it there.
+  [[nodiscard]] virtual bool can_write(std::uint64_t offset_bytes) const noexcept = 0;
+  /// Writes the rows from `first` until `end` to the buffer, in which row 0 begins at `offset_bytes`.
+  virtual void write_rows(GLuint buffer, std::uint64_t offset_bytes, std::uint32_t first,
+                          std::uint32_t end) const noexcept = 0;
+};
+
 /// Reads RGBA8 pictures of one size. Up to three may be in flight; they finish in order. Used on the context's thread.
 class Readback {
  public:
@@ -47,12 +62,15 @@ class Readback {
   /// Starts reading the lower left width x height pixels of the bound read framebuffer into `slot`, which is at
   /// `offset_bytes` in `block` and large enough. GL's row 0 comes first: draw flipped to get the top row first. The
   /// slot must stay valid until the readback finishes. Null `block`: the slot is no part of one. Requires in_flight() <
-  /// max_in_flight. Does not wait if the driver works asynchronously.
-  void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept;
+  /// max_in_flight. Does not wait if the driver works asynchronously. With `source` that brings the picture, and
+  /// nothing needs to be bound.
+  void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot,
+             const ReadbackSource* source = nullptr) noexcept;
 
   /// The same with a slot in memory of the GPU (WrappedBlocks::why_not()). It has one slice then, whatever slices()
   /// says. False, and nothing is begun, if the driver refuses the block.
-  bool begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes) noexcept;
+  bool begin_on_device(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
+                       const ReadbackSource* source = nullptr) noexcept;
 
   /// Waits until the next slice of the oldest readback is in its slot (slice_range()), or until `deadline_ns`
   /// (monotonic). Copies if the method needs it. After the last slice the readback is no longer in flight. False at the
@@ -100,8 +118,9 @@ class Readback {
                        std::span<std::byte> slot) noexcept;
   void choose_method(std::optional<ReadbackMethod> wanted, const MemoryKind* device);
   bool map_buffers() noexcept;
-  void begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices) noexcept;
-  void read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept;
+  void begin(Entry& entry, GLuint buffer, std::uintptr_t target, std::uint16_t slices,
+             const ReadbackSource* source) noexcept;
+  void read_slices(GLuint buffer, std::uintptr_t target, Entry& entry, const ReadbackSource* source) const noexcept;
   GpuWait wait_gpu_copy(Entry& entry, std::int64_t deadline_ns) noexcept;
   [[nodiscard]] std::uint32_t rows_until(const Entry& entry, std::uint16_t slice) const noexcept;
   [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{size_.width} * 4; }

@@ -10,12 +10,15 @@ namespace framewire {
 
 namespace {
 
-/// shaders/rgb_to_yuv.frag for the format.
-std::string yuv_fragment_source(const PixelFormatInfo& format) {
-  return "#version 450 core\n#define BITS " + std::to_string(format.depth) + "\n#define SHIFT " +
-         std::to_string(format.shift) + "\n#define PLANAR " + std::to_string(format.plane_count - 2) +
-         "\n#define CHROMA_ROWS " + std::to_string(1 << format.planes[1].log2_height) + "\n" +
-         std::string(find_embedded_shader("rgb_to_yuv.frag").value_or(""));
+constexpr std::string_view yuv_shader = "rgb_to_yuv.glsl";
+
+/// That shader for the format.
+std::string yuv_source(const PixelFormatInfo& format, ConvertBy way) {
+  return "#version 450 core\n#define COMPUTED " + std::to_string(static_cast<int>(way)) + "\n#define BITS " +
+         std::to_string(format.depth) + "\n#define SHIFT " + std::to_string(format.shift) + "\n#define PLANAR " +
+         std::to_string(format.plane_count - 2) + "\n#define CHROMA_ROWS " +
+         std::to_string(1 << format.planes[1].log2_height) + "\n" +
+         std::string(find_embedded_shader(yuv_shader).value_or(""));
 }
 
 /// Of the picture that is drawn. 16 bits keep gradients smooth in formats of 10, and colours are clamped to them as to
@@ -72,7 +75,7 @@ Size checked(Size size, PixelFormat format) {
 
 }  // namespace
 
-SceneRenderer::SceneRenderer(const ShaderScene& scene, Size size, PixelFormat format)
+SceneRenderer::SceneRenderer(const ShaderScene& scene, Size size, PixelFormat format, ConvertBy way)
     : format_(format),
       scene_(with_depth_if(has_depth(format), scene), order_of(format)),
       picture_(checked(size, format), has_depth(format), texture_format_for(format)),
@@ -84,8 +87,11 @@ SceneRenderer::SceneRenderer(const ShaderScene& scene, Size size, PixelFormat fo
   if (info(format).is_yuv) {  // each row of the target has the bytes of a row of luma
     const FrameLayout frame = layout();
     const std::uint32_t row_bytes = frame.planes.front().pitch_bytes;
-    convert_by("rgb_to_yuv.frag", yuv_fragment_source(info(format)),
+    convert_by(yuv_shader, yuv_source(info(format), ConvertBy::drawing),
                {row_bytes / 4, static_cast<std::uint32_t>(frame.size_bytes / row_bytes)});
+    if (way == ConvertBy::computing) {
+      compute_by(yuv_source(info(format), ConvertBy::computing));
+    }
   } else if (has_depth(format)) {
     convert_by("rgba_and_depth.frag", find_embedded_shader("rgba_and_depth.frag").value_or(""),
                {size.width, size.height * 2});
@@ -99,6 +105,20 @@ void SceneRenderer::convert_by(std::string_view shader, std::string_view fragmen
                  OffscreenTarget(size), GlVertexArray::create()});
 }
 
+/// Not where a driver's storage buffers end before the frame does.
+void SceneRenderer::compute_by(std::string_view source) {
+  GLint64 largest_bytes = 0;
+  glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &largest_bytes);
+  if (static_cast<GLint64>(readback_bytes()) > largest_bytes) {
+    return;
+  }
+  GLint alignment_bytes = 1;
+  glGetIntegerv(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT, &alignment_bytes);
+  ShaderProgram program = ShaderProgram::of_compute(yuv_shader, source);
+  const int rows = program.uniform("rows");
+  computation_.emplace(Computation{std::move(program), rows, static_cast<std::uint64_t>(alignment_bytes)});
+}
+
 void SceneRenderer::draw_picture(const SceneUniforms& moment) const noexcept {
   picture_.bind();
   scene_.draw(picture_.size(), moment);
@@ -109,6 +129,19 @@ void SceneRenderer::draw_picture(const SceneUniforms& moment) const noexcept {
 
 void SceneRenderer::draw(const SceneUniforms& moment) const noexcept {
   draw_picture(moment);
+  draw_bytes();
+}
+
+const ReadbackSource* SceneRenderer::draw_for_readback(const SceneUniforms& moment) const noexcept {
+  draw_picture(moment);
+  if (computation_) {
+    return this;
+  }
+  draw_bytes();
+  return nullptr;
+}
+
+void SceneRenderer::draw_bytes() const noexcept {
   if (conversion_) {
     conversion_->target.bind();
     conversion_->program.use();
@@ -117,6 +150,24 @@ void SceneRenderer::draw(const SceneUniforms& moment) const noexcept {
     glBindVertexArray(conversion_->no_vertices.id());
     glDrawArrays(GL_TRIANGLES, 0, 3);
   }
+}
+
+bool SceneRenderer::can_write(std::uint64_t offset_bytes) const noexcept {
+  return computation_ && offset_bytes % computation_->alignment_bytes == 0;
+}
+
+void SceneRenderer::write_rows(GLuint buffer, std::uint64_t offset_bytes, std::uint32_t first,
+                               std::uint32_t end) const noexcept {
+  constexpr std::uint32_t group_columns = 32, group_rows = 4;  // as in the shader
+  computation_->program.use();
+  glUniform2i(computation_->rows, static_cast<GLint>(first), static_cast<GLint>(end));
+  glBindTextureUnit(0, picture_.texture());
+  glBindBufferRange(GL_SHADER_STORAGE_BUFFER, 0, buffer, static_cast<GLintptr>(offset_bytes),
+                    static_cast<GLsizeiptr>(readback_bytes()));
+  glDispatchCompute((readback_size_.width + group_columns - 1) / group_columns,
+                    (end - first + group_rows - 1) / group_rows, 1);
+  glMemoryBarrier(GL_ALL_BARRIER_BITS);  // for OpenGL's other calls; who reads the memory itself waits for a fence
+  glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, 0);
 }
 
 Colour SceneRenderer::colour() const noexcept {

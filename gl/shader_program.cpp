@@ -72,6 +72,17 @@ std::string shown_line(std::string_view text) {
   return printable(line.ends_with('\r') ? std::string_view(line).substr(0, line.size() - 1) : line, longest);
 }
 
+std::string_view name_of(GLenum stage) noexcept {
+  switch (stage) {
+    case GL_VERTEX_SHADER:
+      return "vertex";
+    case GL_COMPUTE_SHADER:
+      return "compute";
+    default:
+      return "fragment";
+  }
+}
+
 GlShader compile(std::string_view name, GLenum stage, std::string_view source, int first_user_line) {
   GlShader shader = GlShader::create(stage);
   const char* text = source.data();
@@ -88,8 +99,8 @@ GlShader compile(std::string_view name, GLenum stage, std::string_view source, i
   std::string log(static_cast<std::size_t>(log_length), '\0');
   glGetShaderInfoLog(shader.id(), log_length, &log_length, log.data());
   log.resize(static_cast<std::size_t>(log_length));
-  throw ShaderError(ExitStatus::failed, "the " + std::string(stage == GL_VERTEX_SHADER ? "vertex" : "fragment") +
-                                            " shader " + quote(name) + " does not compile:\n" +
+  throw ShaderError(ExitStatus::failed, "the " + std::string(name_of(stage)) + " shader " + quote(name) +
+                                            " does not compile:\n" +
                                             describe_shader_log(name, source, log, first_user_line));
 }
 
@@ -156,6 +167,15 @@ ShaderProgram::ShaderProgram(std::string_view name, std::string_view vertex_sour
   link(name, program_.id());
   glDetachShader(program_.id(), vertex.id());
   glDetachShader(program_.id(), fragment.id());
+}
+
+ShaderProgram ShaderProgram::of_compute(std::string_view name, std::string_view source) {
+  GlProgram program = GlProgram::create();
+  const GlShader shader = compile(name, GL_COMPUTE_SHADER, source, 0);
+  glAttachShader(program.id(), shader.id());
+  link(name, program.id());
+  glDetachShader(program.id(), shader.id());
+  return ShaderProgram(std::move(program));
 }
 
 }  // namespace framewire

@@ -1,8 +1,9 @@
-// Compiles and links a vertex and a fragment shader.
+// Compiles and links a vertex and a fragment shader, or a compute shader.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "gl/handle.hpp"
@@ -29,6 +30,9 @@ class ShaderProgram {
   ShaderProgram(std::string_view name, std::string_view vertex_source, std::string_view fragment_source,
                 int first_user_line = 0);
 
+  /// Of a compute shader. Throws ShaderError.
+  [[nodiscard]] static ShaderProgram of_compute(std::string_view name, std::string_view source);
+
   void use() const noexcept { glUseProgram(program_.id()); }
 
   /// Location of a uniform; -1 if the program does not use it. glUniform* ignores -1.
@@ -38,6 +42,8 @@ class ShaderProgram {
   [[nodiscard]] GLuint id() const noexcept { return program_.id(); }
 
  private:
+  explicit ShaderProgram(GlProgram program) noexcept : program_(std::move(program)) {}
+
   GlProgram program_;
 };
 

@@ -22,8 +22,6 @@ namespace {
 
 using test::eventually;
 
-constexpr std::byte untouched{0xa5};
-
 /// A frame of random samples in a block of host memory.
 struct HostFrame {
   explicit HostFrame(PixelFormat format, std::uint8_t seed = 7)

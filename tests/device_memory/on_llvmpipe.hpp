@@ -22,6 +22,7 @@ namespace stand_in = test::cuda_stand_in;
 
 inline constexpr Size size{67, 35};  // fit no alignment
 inline constexpr std::uint64_t offset_bytes = 8192;
+inline constexpr std::byte untouched{0xa5};
 
 inline std::int64_t soon_ns() {
   return monotonic_ns() + 20 * ns_per_s;

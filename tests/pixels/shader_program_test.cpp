@@ -34,6 +34,21 @@ TEST_F(ShaderProgramTest, CompilesAndFindsUniforms) {
   EXPECT_NE(program.id(), 0U);
 }
 
+TEST_F(ShaderProgramTest, AComputeShaderIsAProgramOfItsOwn) {
+  const std::string before = "#version 450 core\nlayout(local_size_x = 1) in;\nuniform int count;\n";
+  const std::string main = "layout(std430, binding = 0) buffer Out { int words[]; };\nvoid main() { words[0] = ";
+  const ShaderProgram program = ShaderProgram::of_compute("good.glsl", before + main + "count; }\n");
+  EXPECT_GE(program.uniform("count"), 0);
+  try {
+    const ShaderProgram bad = ShaderProgram::of_compute("bad.glsl", before + main + "missing; }\n");
+    FAIL();
+  } catch (const ShaderError& error) {
+    EXPECT_NE(std::string(error.what()).find("the compute shader 'bad.glsl' does not compile:"), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("bad.glsl:5: "), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(ShaderProgramTest, ErrorsShowTheLineThatTheyName) {
   const std::string text = failure("#version 450 core\nout vec4 c;\nvoid main() {\n\tc = vec4(missing);\n}\n", 0);
   EXPECT_NE(text.find("mine.frag:4: "), std::string::npos) << text;

@@ -265,6 +265,42 @@ TEST_F(SceneRendererTest, FormatsOfTenBitsAreTheSceneItselfToTheNearestStep) {
   }
 }
 
+TEST_F(SceneRendererTest, ComputedFramesAreThoseThatAreDrawn) {
+  constexpr Size size{328, 182};
+  constexpr GLintptr at = 4096;
+  constexpr std::byte untouched{0xa5};
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::yuv422p, PixelFormat::p010le,
+                                   PixelFormat::yuv420p10le, PixelFormat::yuv422p10le}) {
+    SCOPED_TRACE(info(format).name);
+    const auto drawn = frame_of(SceneRenderer(fine_noise, size, format, ConvertBy::drawing), {});
+    const SceneRenderer renderer(fine_noise, size, format, ConvertBy::computing);
+    const ReadbackSource* const source = renderer.draw_for_readback({});
+    ASSERT_NE(source, nullptr);
+    ASSERT_TRUE(source->can_write(at));
+    ASSERT_FALSE(source->can_write(at + 1));
+    std::vector<std::byte> memory(at + drawn.size() + at, untouched);
+    const GlBuffer buffer = GlBuffer::create();
+    glNamedBufferData(buffer.id(), static_cast<GLsizeiptr>(memory.size()), memory.data(), GL_DYNAMIC_READ);
+    const std::uint32_t rows = renderer.readback_size().height;
+    for (const std::uint32_t first : {0U, 7U, 190U}) {  // in slices that end in the middle of work groups
+      source->write_rows(buffer.id(), at, first, first == 0 ? 7 : first == 7 ? 190 : rows);
+    }
+    glGetNamedBufferSubData(buffer.id(), 0, static_cast<GLsizeiptr>(memory.size()), memory.data());
+    const auto frame = std::span(memory).subspan(at, drawn.size());
+    EXPECT_TRUE(std::ranges::equal(frame, drawn));
+    EXPECT_EQ(memory[at - 1], untouched);
+    EXPECT_EQ(memory[at + drawn.size()], untouched);
+    EXPECT_EQ(frame_of(renderer, {}), drawn) << "it can be drawn, too";
+  }
+}
+
+TEST_F(SceneRendererTest, OnlyYuvIsComputed) {
+  for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::bgr0}) {
+    const SceneRenderer renderer(corners, {64, 64}, format, ConvertBy::computing);
+    EXPECT_EQ(renderer.draw_for_readback({}), nullptr);
+  }
+}
+
 std::string error_of(Size size, PixelFormat format) {
   try {
     const SceneRenderer renderer(load_scene("gl:"), size, format);

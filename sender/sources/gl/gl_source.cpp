@@ -57,8 +57,8 @@ std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat form
   std::vector<std::int64_t> times;
   for (std::size_t i = 0; i < warm_up + measured; ++i) {
     const std::int64_t start_ns = monotonic_ns();
-    renderer.draw({.time_s = static_cast<double>(i), .frame = i});
-    readback.begin(block, 0, block->bytes());
+    const ReadbackSource* const source = renderer.draw_for_readback({.time_s = static_cast<double>(i), .frame = i});
+    readback.begin(block, 0, block->bytes(), source);
     if (!readback.wait_finished(start_ns + gpu_timeout_ns)) {
       throw Error::failed(
           "the OpenGL driver takes more than 10 s for one frame of this scene; choose another or a smaller --size");
@@ -206,7 +206,7 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
   const double time_s = static_cast<double>(request ? request->time_ns : pts_ns) / 1e9;
   follow_input();
-  renderer_->draw(
+  const ReadbackSource* const source = renderer_->draw_for_readback(
       {.time_s = time_s,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
@@ -216,16 +216,18 @@ bool GlSource::draw(Stream& stream, const std::optional<RenderRequest>& request)
        .wheel = mouse_->wheel(),
        .keyboard = &keyboard_.texels(),
        .camera = request ? request->camera : circling_camera(time_s)});
-  begin_readback(std::move(*slot), pts_ns, request ? request->id : 0);
+  begin_readback(std::move(*slot), source, pts_ns, request ? request->id : 0);
   return true;
 }
 
 /// A driver that refuses a slot on the GPU will refuse the next ones.
-void GlSource::begin_readback(ClaimedSlot slot, std::int64_t pts_ns, std::uint64_t user_tag) {
+void GlSource::begin_readback(ClaimedSlot slot, const ReadbackSource* source, std::int64_t pts_ns,
+                              std::uint64_t user_tag) {
   const std::size_t waiting = readback_->in_flight();
-  draws_into_slots_ = draws_into_slots_ && readback_->begin_on_device(slot.block(), slot.offset_in_block_bytes());
+  draws_into_slots_ =
+      draws_into_slots_ && readback_->begin_on_device(slot.block(), slot.offset_in_block_bytes(), source);
   if (!draws_into_slots_) {
-    readback_->begin(slot.host_block(), slot.offset_in_block_bytes(), slot.bytes());
+    readback_->begin(slot.host_block(), slot.offset_in_block_bytes(), slot.bytes(), source);
   }
   in_flight_.at(waiting).emplace(
       InFlight{.slot = std::move(slot), .pts_ns = pts_ns, .user_tag = user_tag, .is_on_device = draws_into_slots_});

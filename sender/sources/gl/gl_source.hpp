@@ -56,7 +56,7 @@ class GlSource final : public Source {
   std::optional<RenderRequest> await_request(Stream& stream);
   bool draw(Stream& stream, const std::optional<RenderRequest>& request);
   void follow_input();
-  void begin_readback(ClaimedSlot slot, std::int64_t pts_ns, std::uint64_t user_tag);
+  void begin_readback(ClaimedSlot slot, const ReadbackSource* source, std::int64_t pts_ns, std::uint64_t user_tag);
   void publish_slice(Stream& stream);
   void forget_oldest() noexcept;
   [[nodiscard]] std::size_t unnumbered() const noexcept;

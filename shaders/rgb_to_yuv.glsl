@@ -1,14 +1,23 @@
 // Converts a rendered picture to packed YUV: BT.709 (ITU-R BT.709-6, §3), limited range. gl/scene_renderer.cpp inserts
 // #version and definitions before this text:
+//   COMPUTED     1: a compute shader, which writes into a buffer, 0: a fragment shader, for glReadPixels
 //   BITS         of a component: 8, which take one byte, or 10, which take two, the low one first
 //   SHIFT        unused low bits of two bytes
 //   PLANAR       1: a plane each of U and V, 0: one of both
 //   CHROMA_ROWS  rows of luma for one of chroma: 1 or 2
-// Each output pixel is four bytes of the frame in memory order, so a row of the target is a row of luma. Row 0 is the
-// top row of both the picture and the memory. Chroma is sited as in MPEG-2 and H.264: horizontally at every second luma
+// Each output pixel is four bytes of the frame in memory order, so an output row is a row of luma. Row 0 is the top row
+// of both the picture and the memory. Chroma is sited as in MPEG-2 and H.264: horizontally at every second luma
 // sample, vertically half way between two if it has half of the rows.
 
+#if COMPUTED
+layout(local_size_x = 32, local_size_y = 4) in;
+layout(std430, binding = 0) writeonly restrict buffer Frame {
+  uint words[];
+};
+uniform ivec2 rows;  // the first output row, and the one behind the last
+#else
 layout(location = 0) out vec4 bytes;
+#endif
 
 layout(binding = 0) uniform sampler2D picture;
 
@@ -18,15 +27,15 @@ const vec3 luma = vec3(0.2126, 0.7152, 0.0722);
 #if BITS == 8
 const int COUNT = 4;
 #define NUMBERS vec4
-vec4 bytes_of(vec4 numbers) {
-  return floor(numbers + 0.5) / 255.0;
+uvec4 bytes_of(vec4 numbers) {
+  return uvec4(numbers + 0.5);
 }
 #else
 const int COUNT = 2;
 #define NUMBERS vec2
-vec4 bytes_of(vec2 numbers) {
-  uvec2 words = uvec2(numbers * float(1 << (BITS - 8)) + 0.5) << SHIFT;
-  return vec4(words.x & 255u, words.x >> 8, words.y & 255u, words.y >> 8) / 255.0;
+uvec4 bytes_of(vec2 numbers) {
+  uvec2 whole = uvec2(numbers * float(1 << (BITS - 8)) + 0.5) << SHIFT;
+  return uvec4(whole.x & 255u, whole.x >> 8, whole.y & 255u, whole.y >> 8);
 }
 #endif
 
@@ -78,9 +87,10 @@ NUMBERS pair_numbers(ivec2 at) {
   return numbers;
 }
 
-void main() {
+// The four bytes of an output pixel.
+uvec4 bytes_at(ivec2 pixel) {
   ivec2 size = textureSize(picture, 0);
-  ivec2 at = ivec2(gl_FragCoord.xy) * ivec2(COUNT, 1);
+  ivec2 at = pixel * ivec2(COUNT, 1);
   NUMBERS numbers;
   if (at.y < size.y) {
     for (int i = 0; i < COUNT; ++i) {
@@ -93,5 +103,18 @@ void main() {
     numbers = pair_numbers(ivec2(at.x, at.y - size.y));
 #endif
   }
-  bytes = bytes_of(numbers);
+  return bytes_of(numbers);
+}
+
+void main() {
+#if COMPUTED
+  ivec2 pixel = ivec2(gl_GlobalInvocationID.xy) + ivec2(0, rows.x);
+  int width = textureSize(picture, 0).x / COUNT;
+  if (pixel.x < width && pixel.y < rows.y) {
+    uvec4 four = bytes_at(pixel) << uvec4(0u, 8u, 16u, 24u);
+    words[pixel.y * width + pixel.x] = four.x | four.y | four.z | four.w;
+  }
+#else
+  bytes = vec4(bytes_at(ivec2(gl_FragCoord.xy))) / 255.0;
+#endif
 }
