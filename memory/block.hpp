@@ -142,6 +142,12 @@ class MemoryKind {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] bool is_host() const noexcept { return name() == "host"; }
 
+  /// Why the device is lost, for the user: nothing that it is asked for will be done any more. Nothing: it is not, as
+  /// far as work that has failed until now has told. One piece of work that fails is no loss. Costs a load. Any thread.
+  [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
+  /// Throws Error (failed) that says so if the device is lost.
+  void require_device() const;
+
   /// The device whose OpenGL imports such blocks; nothing if none does.
   [[nodiscard]] virtual std::optional<DeviceUuid> device_uuid() const noexcept { return std::nullopt; }
 

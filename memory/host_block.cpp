@@ -262,6 +262,12 @@ OpaqueMemory Block::for_opengl() const {
   throw Error::failed("OpenGL cannot import memory of the kind " + quote(kind().name()));
 }
 
+void MemoryKind::require_device() const {
+  if (const std::optional<std::string> why = failure()) {
+    throw Error::failed(*why);
+  }
+}
+
 std::shared_ptr<const void> MemoryKind::prepare_copies(const std::shared_ptr<const HostBlock>& /*host*/) const {
   return nullptr;
 }

@@ -36,7 +36,7 @@ class BegunFrame : public SourceSlot {
   }
 
   /// The slice is filled. Never waits. The last one completes the frame. Throws Error (failed) for a slice that the
-  /// frame does not have, or that is published already.
+  /// frame does not have, or that is published already; also if the device of the stream's memory is lost.
   void publish(std::uint16_t index);
 
  private:

@@ -142,7 +142,8 @@ class Stream {
 
   /// Offers a filled slot to every session. Never waits. False when the slot is of an earlier epoch: the frame is
   /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot or
-  /// is none of its pixel format, or a file is named although there may be several viewers.
+  /// is none of its pixel format, or a file is named although there may be several viewers; also if the device of the
+  /// stream's memory is lost.
   bool publish(ClaimedSlot slot, const FrameInfo& info);
   /// The same; the source goes on reading the slot. Nullopt when the frame is dropped: then `slot` stays the caller's.
   std::optional<KeptSlot> publish_and_keep(ClaimedSlot&& slot, const FrameInfo& info);
@@ -345,6 +346,7 @@ class Stream {
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) const;
   static void copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work);
   static void copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work);
+  void require_device(const Pool& pool) const;
   bool publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept);
   bool offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& work, bool is_kept);
   void publish_slice(BegunFrame& frame, std::uint16_t index);

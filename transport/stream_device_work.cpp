@@ -72,6 +72,13 @@ void Stream::copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, Dev
   work.is_in_block = true;
 }
 
+/// One frame whose device fails is dropped. A device that is lost fails all to come, and the source has to end.
+void Stream::require_device(const Pool& pool) const {
+  if (!pool.is_on_host()) {
+    options_.memory->require_device();
+  }
+}
+
 void Stream::keep_until_finished(const PoolSlot& slot, const FrameHeader& header, const DeviceWork& work) noexcept {
   unfinished_.push_back({.header = header,
                          .slot = slot,

@@ -72,6 +72,7 @@ void Stream::publish_slice(BegunFrame& frame, std::uint16_t index) {
     send_all_waiting(wakes);
   }
   observe(work);
+  require_device(*frame.pool_);
 }
 
 void Stream::complete(BegunFrame& frame, const DeviceWork& work) noexcept {

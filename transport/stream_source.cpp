@@ -223,6 +223,7 @@ bool Stream::publish_in_place(ClaimedSlot& slot, const FrameInfo& info) {
 bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
   check(slot, info);
   const DeviceWork work = begin_device_work(slot, info);
+  require_device(*slot.pool_);
   const bool is_offered = offer(slot, info, work, is_kept);
   observe(work);
   return is_offered;

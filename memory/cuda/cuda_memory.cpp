@@ -103,9 +103,14 @@ void CudaBlock::make_writes_visible() const {
   if (gpu.info().orders_rdma_writes || !gpu.info().flushes_rdma_writes) {
     return;
   }
-  const CurrentContext current(gpu);
-  cuda::require(gpu.functions().cuFlushGPUDirectRDMAWrites(cuda::flush_target_current_context, cuda::flush_to_owner),
-                "cuFlushGPUDirectRDMAWrites");
+  try {
+    const CurrentContext current(gpu);
+    cuda::require(gpu.functions().cuFlushGPUDirectRDMAWrites(cuda::flush_target_current_context, cuda::flush_to_owner),
+                  "cuFlushGPUDirectRDMAWrites");
+  } catch (const Error&) {
+    kind_.work().look_for_loss();
+    throw;
+  }
 }
 
 std::shared_ptr<Fence> CudaBlock::copy_to_host(std::shared_ptr<HostBlock> into, CopyRange range,
@@ -165,7 +170,12 @@ std::shared_ptr<const CudaBlock::Kept> CudaBlock::kept_by_copy(std::shared_ptr<c
     }
     registration = registration_;
   }
-  registration->require();
+  try {
+    registration->require();
+  } catch (const Error&) {
+    kind_.work().look_for_loss();
+    throw;
+  }
   return std::make_shared<Kept>(Kept{.block = shared_from_this(), .host = std::move(registration)});
 }
 
@@ -176,6 +186,15 @@ CudaMemory::CudaMemory(const CudaDeviceInfo& device, SystemFiles files)
       files_(std::move(files)),
       granularity_bytes_(CudaMapping::granularity_bytes(*device_)),
       work_(device_) {}
+
+std::optional<std::string> CudaMemory::failure() const {
+  const cuda::Result said = work_.loss();
+  if (said == cuda::Result::success) {
+    return std::nullopt;
+  }
+  return "the GPU " + device_->info().name + " is lost: " + cuda::words_of(said) +
+         "; see dmesg for an Xid, then start this program again";
+}
 
 bool CudaMemory::has_peer_memory() const {
   return files_.exists("/sys/module/nvidia_peermem/version");
@@ -218,6 +237,8 @@ std::shared_ptr<CudaBlock> CudaMemory::make(const std::string& purpose, std::uin
 } catch (const OutOfMemory& error) {
   throw OutOfMemory("memory for " + purpose + ": " + error.what());
 } catch (const Error& error) {
+  work_.look_for_loss();
+  require_device();
   throw error.with_context("memory for " + purpose);
 }
 
@@ -232,6 +253,8 @@ std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::
   auto mapping = std::make_unique<const CudaMapping>(device_, whole, descriptor);
   return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor), false);
 } catch (const Error& error) {
+  work_.look_for_loss();
+  require_device();
   throw error.with_context("the sender's memory cannot be mapped on the GPU " + device_->info().name);
 }
 

@@ -79,6 +79,7 @@ class CudaMemory final : public MemoryKind {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
   [[nodiscard]] std::optional<DeviceUuid> device_uuid() const noexcept override { return device_->info().uuid_bytes; }
+  [[nodiscard]] std::optional<std::string> failure() const override;
   /// Its bytes are 0.
   [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
                                                 const StopCheck& stop) const override;

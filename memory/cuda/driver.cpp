@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.hpp"
 
 namespace framewire::cuda {
@@ -148,6 +151,18 @@ std::string driver_version() {
   int version = 0;
   require(functions().cuDriverGetVersion(&version), "cuDriverGetVersion");
   return version_text(version);
+}
+
+/// Those of cuda.h of which it says so, and what drivers give for a GPU that does not answer any more.
+bool ends_all_work(Result result) noexcept {
+  constexpr std::array sticky = {
+      46,                            // the device is unavailable
+      214, 220, 226,                 // uncorrectable errors of its memory, of NVLink; an error that was contained
+      700, 702, 709, 710,            // an illegal address, a time-out, a destroyed context, an assertion
+      714, 715, 716, 717, 718, 719,  // a fault of the hardware, or of a kernel
+      999,                           // unknown, as for a GPU that has left the bus
+  };
+  return std::ranges::find(sticky, static_cast<int>(result)) != sticky.end();
 }
 
 void require(Result result, const char* function) {

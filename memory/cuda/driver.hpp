@@ -158,6 +158,10 @@ const Functions& functions();
 /// Up to which version of CUDA the driver goes: "13.0". Throws as functions().
 std::string driver_version();
 
+/// Whether the driver gives this error for all further work of this process once it has given it: a fault of the GPU
+/// itself, or of what ran there.
+[[nodiscard]] bool ends_all_work(Result result) noexcept;
+
 /// Throws Error (failed) unless `result` is success: "cuMemCreate: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
 void require(Result result, const char* function);
 

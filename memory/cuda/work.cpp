@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -56,6 +57,16 @@ void CudaWork::wait_for_stream() const {
 
 void CudaWork::start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
                      std::shared_ptr<const void> keeps) {
+  try {
+    begin(enqueue, std::move(fence), std::move(keeps));
+  } catch (const std::exception&) {
+    look_for_loss();
+    throw;
+  }
+}
+
+void CudaWork::begin(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
+                     std::shared_ptr<const void> keeps) {
   const CurrentContext current(*device_);
   Items one = take_free();
   one.front().keeps = std::move(keeps);
@@ -73,6 +84,16 @@ void CudaWork::start(const std::function<void(cuda::Stream)>& enqueue, std::shar
     started_.splice(started_.end(), one);
   }
   changed_.notify_all();
+}
+
+/// A lost GPU fails this call, too, which begins nothing and, where nothing is wrong, does not fail.
+void CudaWork::look_for_loss() const noexcept {
+  const CurrentContext current(*device_, std::nothrow);
+  const cuda::Result said = device_->functions().cuStreamQuery(stream_);
+  if (cuda::ends_all_work(said)) {
+    cuda::Result none = cuda::Result::success;
+    loss_.compare_exchange_strong(none, said);
+  }
 }
 
 CudaWork::Items CudaWork::take_free() {
@@ -129,6 +150,9 @@ void CudaWork::finish_ended(Items& pending) noexcept {
     const auto item = next++;
     const cuda::Result result = device_->functions().cuEventQuery(item->event);
     if (result != cuda::Result::not_ready) {
+      if (result != cuda::Result::success) {
+        look_for_loss();  // before anybody learns of the failure, and asks
+      }
       finish(pending, item, result == cuda::Result::success ? FenceState::done : FenceState::failed);
     }
   }

@@ -1,6 +1,7 @@
 // What a GPU does meanwhile: copies that are started, and a thread that sees when they have ended.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -33,6 +34,12 @@ class CudaWork {
   void start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
              std::shared_ptr<const void> keeps);
 
+  /// A call that concerns this GPU has failed: asks the driver whether the GPU is lost. Any other failure says nothing
+  /// of the work to come.
+  void look_for_loss() const noexcept;
+  /// What the driver says of a GPU that is lost; `success`: it is not, as far as failures have told. Any thread.
+  [[nodiscard]] cuda::Result loss() const noexcept { return loss_.load(); }
+
   /// For a library that puts work of its own into the stream, before what start() puts there. It outlives that work.
   [[nodiscard]] cuda::Stream stream() const noexcept { return stream_; }
 
@@ -44,6 +51,8 @@ class CudaWork {
   };
   using Items = std::list<Item>;  // to move one between lists needs no memory
 
+  void begin(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
+             std::shared_ptr<const void> keeps);
   [[nodiscard]] Items take_free();
   void wait_for_stream() const;
   void run() noexcept;
@@ -52,7 +61,8 @@ class CudaWork {
 
   const std::shared_ptr<const CudaDevice> device_;
   cuda::Stream stream_ = nullptr;
-  std::mutex mutex_;  // guards what follows
+  mutable std::atomic<cuda::Result> loss_ = cuda::Result::success;  // the first one that is found stays
+  std::mutex mutex_;                                                // guards what follows
   std::condition_variable changed_;
   Items started_;  // since the thread looked
   Items free_;     // their events are reused

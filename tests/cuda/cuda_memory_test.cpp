@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +25,9 @@ using test::eventually;
 
 constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20;
 constexpr std::byte poison{0xa5};
+const std::string lost =
+    "the GPU Stand-in 0 is lost: uncorrectable ECC error encountered (CUDA_ERROR_ECC_UNCORRECTABLE); see dmesg for an "
+    "Xid, then start this program again";
 
 class CudaMemoryTest : public testing::Test {
  protected:
@@ -160,8 +165,42 @@ TEST_F(CudaMemoryTest, OfALostGpuFailsItsFences) {
   const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), nullptr);
   stand_in::lose_device(214);
   EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
+  EXPECT_EQ(memory_->failure(), lost);
   EXPECT_THROW(static_cast<void>(block->copy_to_host(into, CopyRange::at(0, 1000), nullptr)), Error);
+  EXPECT_THROW(memory_->require_device(), Error);
   stand_in::lose_device(0);  // so that what is made here ends
+}
+
+TEST_F(CudaMemoryTest, OfALostGpuIsToldByWhateverFailsFirst) {
+  stand_in::set_attribute(118, 0);  // rdma has to flush
+  const auto into = HostBlock::create("copies", unit_bytes);
+  const std::array<std::function<void(Block&)>, 5> uses{
+      [](Block& block) { static_cast<void>(block.kind().allocate("a ring", unit_bytes, {})); },
+      [&](Block& block) { static_cast<void>(block.copy_to_host(into, CopyRange::at(0, 1000), nullptr)); },
+      [&](Block& block) { static_cast<void>(block.copy_from_host(into, CopyRange::at(0, 1000))); },
+      [](Block& block) { block.make_writes_visible(); },
+      [](Block& block) { static_cast<void>(block.kind().import(descriptor_of(block), unit_bytes)); }};
+  for (const auto& use : uses) {
+    const CudaMemory memory(choose_cuda_device(cuda_devices(), ""));
+    const auto block = memory.allocate("3 frame slots", unit_bytes, {});
+    EXPECT_EQ(memory.failure(), std::nullopt);
+    stand_in::lose_device(214);
+    EXPECT_THROW(use(*block), Error);
+    EXPECT_EQ(memory.failure(), lost);
+    stand_in::lose_device(0);
+  }
+}
+
+TEST_F(CudaMemoryTest, OneCopyThatFailsIsNoLoss) {
+  const auto block = memory_->allocate("3 frame slots", unit_bytes, {});
+  const auto into = HostBlock::create("copies", unit_bytes);
+  for (const char* const function : {"cuMemHostRegister", "cuMemcpyDtoHAsync", "cuEventRecord"}) {
+    stand_in::fail(function, 719);
+    EXPECT_THROW(static_cast<void>(block->copy_to_host(into, CopyRange::at(0, 1000), nullptr)), Error) << function;
+  }
+  EXPECT_EQ(memory_->failure(), std::nullopt);
+  const auto fence = block->copy_to_host(into, CopyRange::at(0, 1000), nullptr);
+  EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::done; }));
 }
 
 TEST_F(CudaMemoryTest, IsFlushedWhereTheGpuWouldNotSeeWhatRdmaWrote) {

@@ -49,10 +49,23 @@ void Machine::reset_settings() {
   failures.clear();
   hidden.clear();
   lost = ok;
+  copies_before_loss.reset();
+  take_faults_of_environment();
   holds_work = false;
   flushes = 0;
   for (auto& [stream, steps] : streams) {
     steps.clear();
+  }
+}
+
+/// FRAMEWIRE_STAND_IN_LOST_AFTER: after so many copies between the device and host memory it is lost.
+/// FRAMEWIRE_STAND_IN_FAILED_COPY: of those to the device, the one after so many fails.
+void Machine::take_faults_of_environment() {
+  if (const char* const copies = std::getenv("FRAMEWIRE_STAND_IN_LOST_AFTER"); copies != nullptr) {
+    copies_before_loss = std::stoi(copies);
+  }
+  if (const char* const copies = std::getenv("FRAMEWIRE_STAND_IN_FAILED_COPY"); copies != nullptr) {
+    failures.push_back({"cuMemcpyHtoDAsync", unknown_error, std::stoi(copies)});
   }
 }
 
@@ -69,6 +82,10 @@ cuda::Uuid Machine::usual_uuid() {
 }
 
 std::optional<Result> Machine::forced(std::string_view function) {
+  const bool is_copy = function == "cuMemcpyDtoHAsync" || function == "cuMemcpyHtoDAsync";
+  if (is_copy && copies_before_loss && (*copies_before_loss)-- == 0) {
+    lost = ecc_error;
+  }
   for (auto failure = failures.begin(); failure != failures.end(); ++failure) {
     if (failure->function == function && failure->calls_before-- == 0) {
       const Result result = failure->result;

@@ -32,11 +32,13 @@ inline constexpr Result ok = Result::success;
 inline constexpr auto invalid_value = Result{1};
 inline constexpr auto invalid_device = Result{101};
 inline constexpr auto invalid_context = Result{201};
+inline constexpr auto ecc_error = Result{214};
 inline constexpr auto invalid_handle = Result{400};
 inline constexpr auto not_found = Result{500};
 inline constexpr auto already_registered = Result{712};
 inline constexpr auto not_registered = Result{713};
 inline constexpr auto not_supported = Result{801};
+inline constexpr auto unknown_error = Result{999};
 
 inline constexpr std::size_t granularity = std::size_t{2} << 20;
 inline constexpr std::size_t default_free_bytes = std::size_t{1} << 30;
@@ -89,6 +91,7 @@ class Machine {
   std::vector<Failure> failures;
   std::string hidden;
   Result lost = ok;
+  std::optional<int> copies_before_loss;  // of the device
   bool holds_work = false;
   int retained = 0;
   std::size_t flushes = 0;
@@ -118,6 +121,7 @@ class Machine {
   Machine();
   static cuda::Uuid usual_uuid();
 
+  void take_faults_of_environment();
   void run();
 
   std::condition_variable changed_;

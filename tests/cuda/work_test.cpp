@@ -117,5 +117,53 @@ TEST_F(CudaWorkTest, ThatCannotStartLeavesItsFence) {
   EXPECT_EQ(stand_in::contexts_on_this_thread(), 0U);
 }
 
+/// Also one that would be told again and again.
+TEST_F(CudaWorkTest, ThatFailsOnceTellsNoLoss) {
+  CudaWork work(device_);
+  for (const char* const function : {"cuCtxPushCurrent", "cuEventCreate", "cuEventRecord"}) {
+    stand_in::fail(function, 719);
+    EXPECT_THROW(work.start(nothing, std::make_shared<Fence>(), nullptr), Error) << function;
+  }
+  stand_in::fail("cuEventQuery", 719);
+  const auto fence = std::make_shared<Fence>();
+  work.start(nothing, fence, nullptr);
+  EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
+  EXPECT_EQ(work.loss(), cuda::Result::success);
+}
+
+TEST_F(CudaWorkTest, TellsALossThatItFindsWhenItStarts) {
+  CudaWork work(device_);
+  for (const int result : {214, 719}) {
+    stand_in::lose_device(result);
+    EXPECT_THROW(work.start(nothing, std::make_shared<Fence>(), nullptr), Error);
+    EXPECT_EQ(work.loss(), cuda::Result{214}) << "the first one stays";
+  }
+  stand_in::lose_device(0);
+}
+
+TEST_F(CudaWorkTest, TellsALossBeforeItsFencesFail) {
+  CudaWork work(device_);
+  stand_in::hold_work(true);
+  const auto fence = std::make_shared<Fence>();
+  std::atomic<int> seen = 0;
+  fence->when_finished([&](FenceState) { seen = static_cast<int>(work.loss()); });
+  work.start(nothing, fence, nullptr);
+  stand_in::lose_device(999);
+  EXPECT_TRUE(eventually([&] { return seen != 0; }));
+  EXPECT_EQ(seen, 999);
+  stand_in::lose_device(0);
+}
+
+/// Whatever the driver is asked, the GPU may still have the memory for other work.
+TEST_F(CudaWorkTest, ThatLacksMemoryTellsNoLoss) {
+  CudaWork work(device_);
+  for (const int result : {2, 201, 304, 600}) {
+    stand_in::lose_device(result);
+    EXPECT_THROW(work.start(nothing, std::make_shared<Fence>(), nullptr), Error) << result;
+    EXPECT_EQ(work.loss(), cuda::Result::success) << result;
+  }
+  stand_in::lose_device(0);
+}
+
 }  // namespace
 }  // namespace framewire

@@ -47,7 +47,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
 
   void start_sender(LinkKind link, Delivery delivery, std::uint64_t frames, std::uint32_t viewers, Fill fill) {
     start_stream(link, delivery, frames, viewers);
-    source_ = std::thread([this, viewers, fill = std::move(fill)] { produce(viewers, fill); });
+    source_ = std::thread([this, viewers, fill = std::move(fill)] { run_source([&] { produce(viewers, fill); }); });
   }
 
   void start_stream(LinkKind link, Delivery delivery, std::uint64_t frames, std::uint32_t viewers) {
@@ -67,7 +67,16 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   /// Its frames are begun in slices, of a page each, which the processor fills.
   void start_sliced_sender(LinkKind link, std::uint64_t frames, std::uint32_t viewers) {
     start_stream(link, Delivery::every, frames, viewers);
-    source_ = std::thread([this, viewers] { produce_in_slices(viewers); });
+    source_ = std::thread([this, viewers] { run_source([&] { produce_in_slices(viewers); }); });
+  }
+
+  void run_source(const std::function<void()>& source) {
+    try {
+      source();
+    } catch (const Error& error) {
+      source_fault_ = error.what();
+    }
+    stream_->finish();
   }
 
   void produce_in_slices(std::uint32_t viewers) {
@@ -78,6 +87,9 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
       if (frame->sequence() == refuses_copies_from_) {
         memory_.refuse_copies();
       }
+      if (frame->sequence() == loses_device_at_) {
+        memory_.lose();
+      }
       for (std::uint16_t i = 0; i < frame->slice_count(); ++i) {
         const ByteRange range = frame->slice(i);
         write_test_lines(frame->bytes().subspan(range.offset_bytes, range.size_bytes), frame->sequence(),
@@ -85,7 +97,6 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
         frame->publish(i);
       }
     }
-    stream_->finish();
   }
 
   void produce(std::uint32_t viewers, const Fill& fill) {
@@ -101,7 +112,6 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
         std::this_thread::sleep_for(std::chrono::microseconds(500));
       }
     }
-    stream_->finish();
   }
 
   void stop_sender() {
@@ -181,6 +191,8 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   bool allows_pull_ = false;
   bool fills_on_device_ = true;
   std::uint64_t refuses_copies_from_ = UINT64_MAX;
+  std::uint64_t loses_device_at_ = UINT64_MAX;
+  std::string source_fault_;  // of a source that has ended
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;

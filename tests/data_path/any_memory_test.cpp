@@ -130,6 +130,24 @@ TEST_P(CopiedMemory, ADeviceThatBreaksDownEndsNoSession) {
   EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
 }
 
+/// Its source's error says why, and no warning beside it.
+TEST_P(CopiedMemory, ADeviceThatIsLostEndsItsSource) {
+  start_sender(GetParam(), Delivery::latest, 0, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
+    write_test_lines(on_device(slot), sequence);
+    if (sequence == 50) {
+      memory_.lose();
+    }
+    return nullptr;
+  });
+  Subscriber viewer(dialling(GetParam()), log_);
+  const auto taken = take_all(viewer, host_memory());
+  EXPECT_TRUE(taken.empty() || taken.back() < 50);
+  EXPECT_EQ(viewer.status().state, SubscriberState::finished) << viewer.status().message;
+  stop_sender();
+  EXPECT_EQ(source_fault_, "the device is lost");
+  EXPECT_EQ(log_.text().find("a frame was skipped"), std::string::npos) << log_.text();
+}
+
 TEST_P(CopiedMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
   start_sender(GetParam(), Delivery::every, 20, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
     if (sequence == 10) {

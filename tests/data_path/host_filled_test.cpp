@@ -116,6 +116,31 @@ TEST_P(HostFilledDevice, AFrameInSlicesWhoseCopyFailsIsSkippedAndCounted) {
   EXPECT_EQ(unfilled(), frames / 2);
 }
 
+TEST_P(HostFilledDevice, ADeviceThatIsLostEndsItsSource) {
+  start_sender(GetParam(), Delivery::every, 0, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
+    if (sequence == 10) {
+      memory_.lose();
+    }
+    return by_the_processor()(slot, sequence);
+  });
+  Subscriber viewer(with_memory(GetParam()), log_);
+  const auto taken = take_all(viewer, memory_);
+  EXPECT_TRUE(taken.empty() || taken.back() < 10);
+  stop_sender();
+  EXPECT_EQ(source_fault_, "the device is lost");
+}
+
+TEST_P(HostFilledDevice, ADeviceThatIsLostEndsASourceOfSlicesToo) {
+  loses_device_at_ = 10;
+  start_sliced_sender(GetParam(), 0, 1);
+  Subscriber viewer(with_memory(GetParam()), log_);
+  const auto taken = take_all(viewer, memory_);
+  EXPECT_TRUE(taken.empty() || taken.back() < 10);
+  stop_sender();
+  EXPECT_EQ(source_fault_, "the device is lost");
+  EXPECT_EQ(log_.text().find("a frame was skipped"), std::string::npos) << log_.text();
+}
+
 /// Each gets what its link reads.
 TEST_P(HostFilledDevice, OneViewerReadsTheDeviceAndOneHostMemory) {
   constexpr std::uint64_t frames = 100;

@@ -131,6 +131,47 @@ class Frames(GpuMemory):
             self.assertEqual(shown["memory"], "host")
 
 
+class LostGpu(GpuMemory):
+    LOST = "the GPU Stand-in 0 is lost: uncorrectable ECC error encountered .*; see dmesg for an Xid"
+
+    def with_lost_gpu(self, copies: int = 20) -> dict:
+        """Of a program whose GPU is lost after so many copies."""
+        return self.with_gpu() | {"FRAMEWIRE_STAND_IN_LOST_AFTER": str(copies)}
+
+    def test_a_sender_ends_with_a_message_and_its_viewer_is_told(self):
+        for source, viewer in (("pattern:stamped", CUDA), ("pattern:bars", CUDA), ("gl:waves", ())):
+            for delivery in ("latest", "every"):
+                sends = self.send_on(source, "--size", "640x360", "--delivery", delivery, *CUDA,
+                                     environment=self.with_lost_gpu())
+                views = self.view(sends.address, *viewer, environment=self.with_gpu())
+                self.ends(sends, FAILED)
+                self.one_message(sends, self.LOST)
+                self.ends(views)
+
+    def test_a_viewer_ends_with_a_message_and_its_sender_goes_on(self):
+        environment = self.with_gpu()
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, environment=environment)
+        views = self.view(sends.address, *CUDA, environment=self.with_lost_gpu())
+        self.ends(views, FAILED)
+        self.one_message(views, self.LOST)
+        other = self.view(sends.address, "--frames", "30", *CUDA, environment=environment)
+        self.ends(other)
+        sends.interrupt()
+        self.ends(sends)
+        self.assertEqual(len(self.stats(sends)["sessions"]), 2)
+
+    def test_one_copy_that_fails_costs_its_frame_only(self):
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA,
+                             environment=self.with_gpu() | {"FRAMEWIRE_STAND_IN_FAILED_COPY": "10"})
+        views = self.view(sends.address, "--frames", "60", *CUDA, environment=self.with_gpu())
+        self.ends(views)
+        sends.interrupt()
+        self.ends(sends)
+        self.checked_stats(sends, views)
+        self.assertEqual(self.stats(sends)["frames_unfilled"], 1)
+        self.one_message(sends, "warning: .*a frame was skipped, because the device of .* failed")
+
+
 class HostMemoryCopiedByTheGpu(GpuMemory):
     """OpenGL without pinned memory, as NVIDIA's: the GPU moves frames between host memory and OpenGL."""
 

@@ -203,6 +203,15 @@ bool UntouchableMemory::refuses_copies() const {
   return refuses_copies_.load();
 }
 
+void UntouchableMemory::lose() const {
+  is_lost_.store(true);
+  device_->break_down();
+}
+
+std::optional<std::string> UntouchableMemory::failure() const {
+  return is_lost_.load() ? std::optional<std::string>("the device is lost") : std::nullopt;
+}
+
 void UntouchableMemory::break_down() const {
   device_->break_down();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -47,6 +48,9 @@ class UntouchableMemory final : public MemoryKind {
   void count_copy_from_host() const { ++copies_from_host_; }
   /// Copies and kernels fail from now on.
   void break_down() const;
+  /// The same, because the device is lost.
+  void lose() const;
+  [[nodiscard]] std::optional<std::string> failure() const override;
   /// No copy begins any more.
   void refuse_copies() const;
   [[nodiscard]] bool refuses_copies() const;
@@ -54,6 +58,7 @@ class UntouchableMemory final : public MemoryKind {
  private:
   class Device;
   const std::string name_;
+  mutable std::atomic<bool> is_lost_ = false;
   mutable std::atomic<bool> refuses_copies_ = false;
   mutable std::atomic<std::uint64_t> copies_ = 0;
   mutable std::atomic<std::uint64_t> copies_from_host_ = 0;

@@ -19,6 +19,8 @@ class HostCopies {
   bool copy(ReceivedFrame& frame, const std::function<bool()>& is_cancelled);
 
  private:
+  [[nodiscard]] std::shared_ptr<Fence> begin_copy(const ReceivedFrame& frame) const;
+
   std::weak_ptr<const Block> of_;
   std::shared_ptr<HostBlock> copy_;  // of the whole block, because the device copies to the same offset
 };

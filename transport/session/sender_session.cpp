@@ -361,7 +361,7 @@ void SenderSession::check_peer() {
 }
 
 void SenderSession::warn_of_unfilled_frames() {
-  if (has_warned_ || subscription_->counts().frames_unfilled == 0) {
+  if (has_warned_ || subscription_->counts().frames_unfilled == 0 || stream_->options().memory->failure()) {
     return;
   }
   has_warned_ = true;

@@ -452,6 +452,7 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   } catch (const AllocationStopped&) {
     throw;  // this side stops; the link is not at fault
   } catch (const Error& error) {
+    link_->memory().require_device();
     if (traits(link_->kind()).may_prove_unusable && may_change_link_ && error.status() == ExitStatus::failed) {
       throw LinkUnusable(link_->kind(), error.what());
     }
