@@ -148,6 +148,9 @@ class MemoryKind {
   /// Throws Error (failed) that says so if the device is lost.
   void require_device() const;
 
+  /// What the log is to say of this memory, once: then empty, until there is something else.
+  [[nodiscard]] virtual std::string take_note() const { return {}; }
+
   /// The device whose OpenGL imports such blocks; nothing if none does.
   [[nodiscard]] virtual std::optional<DeviceUuid> device_uuid() const noexcept { return std::nullopt; }
 

@@ -197,6 +197,7 @@ void ReceivedStream::follow_status() {
   if (now.epochs_begun != before.epochs_begun && now.format) {
     epoch_begun_ns_ = clock_.now_ns();
     say_format_warnings(*now.format);
+    say_memory_notes();
   }
   set_facts(newest_);
   if (now.session_number != before.session_number) {
@@ -237,10 +238,21 @@ void ReceivedStream::say_other_memory(const SubscriberStatus& now) {
   if (options().session.memory.empty() || newest_.is_local || now.memory != host_memory().name()) {
     return;
   }
-  const std::string frames = "--memory is cuda, and the frames come in host memory: ";
-  log_.warning(now.memory_access.is_by_copies()
-                   ? frames + "the RDMA device does not reach the GPU's (" + now.memory_access.passed_over + ")"
-                   : frames + "the sender has them there or on another GPU, or the link carries no other");
+  std::string why = "the sender has them there or on another GPU, or the link carries no other";
+  if (!now.memory_refusal.empty()) {
+    why = now.memory_refusal;
+  } else if (now.memory_access.is_by_copies()) {
+    why = "the RDMA device does not reach the GPU's (" + now.memory_access.passed_over + ")";
+  }
+  log_.warning("--memory is cuda, and the frames come in host memory: " + why);
+}
+
+void ReceivedStream::say_memory_notes() {
+  for (const MemoryKind* const memory : options().session.memory) {
+    if (const std::string note = memory->take_note(); !note.empty()) {
+      log_.info(note);
+    }
+  }
 }
 
 void ReceivedStream::say_format_warnings(const StreamFormat& format) {

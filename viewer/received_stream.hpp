@@ -80,6 +80,7 @@ class ReceivedStream final : public ViewedStream {
   void follow_status();
   void follow_epoch(const ReceivedFrame& frame);
   void say_status(const SubscriberStatus& before, const SubscriberStatus& now);
+  void say_memory_notes();
   void say_other_memory(const SubscriberStatus& now);
   void say_format_warnings(const StreamFormat& format);
   void say_ring_shortage();

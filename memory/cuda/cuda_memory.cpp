@@ -196,6 +196,11 @@ std::optional<std::string> CudaMemory::failure() const {
          "; see dmesg for an Xid, then start this program again";
 }
 
+std::string CudaMemory::take_note() const {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(note_, {});
+}
+
 bool CudaMemory::has_peer_memory() const {
   return files_.exists("/sys/module/nvidia_peermem/version");
 }
@@ -248,9 +253,20 @@ std::shared_ptr<const void> CudaMemory::prepare_copies(const std::shared_ptr<con
   return registration;
 }
 
+void CudaMemory::note_writable(const std::string& why) const {
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(has_note_, true)) {
+    note_ = "maps the sender's memory for writing, too, because the driver of the GPU " + device_->info().name +
+            " refuses to map it for reading only: " + why;
+  }
+}
+
 std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const try {
   const std::uint64_t whole = whole_bytes(size_bytes);
   auto mapping = std::make_unique<const CudaMapping>(device_, whole, descriptor);
+  if (const std::string& why = mapping->why_writable(); !why.empty()) {
+    note_writable(why);
+  }
   return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor), false);
 } catch (const Error& error) {
   work_.look_for_loss();

@@ -69,8 +69,9 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
 /// The memory of one GPU. Outlives its blocks. Any thread.
 ///
 /// A block is one allocation of CUDA's virtual memory management (cuMemCreate), whose descriptor other processes import
-/// (cuMemImportFromShareableHandle). They map it read-only. Unlike a sealed memfd, the descriptor would let them map it
-/// for writing, too: a sender has to trust the processes to which it gives such memory.
+/// (cuMemImportFromShareableHandle). They map it read-only, if their driver does that. Unlike a sealed memfd, the
+/// descriptor would let them map it for writing, too: a sender has to trust the processes to which it gives such
+/// memory.
 class CudaMemory final : public MemoryKind {
  public:
   /// `files` tell whether the kernel has nvidia-peermem. Throws Error (failed), also where this GPU's memory cannot be
@@ -80,6 +81,7 @@ class CudaMemory final : public MemoryKind {
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
   [[nodiscard]] std::optional<DeviceUuid> device_uuid() const noexcept override { return device_->info().uuid_bytes; }
   [[nodiscard]] std::optional<std::string> failure() const override;
+  [[nodiscard]] std::string take_note() const override;
   /// Its bytes are 0.
   [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
                                                 const StopCheck& stop) const override;
@@ -96,6 +98,7 @@ class CudaMemory final : public MemoryKind {
   [[nodiscard]] bool has_peer_memory() const;
 
  private:
+  void note_writable(const std::string& why) const;
   [[nodiscard]] std::uint64_t whole_bytes(std::uint64_t size_bytes) const;
   [[nodiscard]] std::shared_ptr<CudaBlock> make(const std::string& purpose, std::uint64_t size_bytes, bool is_shared,
                                                 const StopCheck& stop) const;
@@ -104,6 +107,10 @@ class CudaMemory final : public MemoryKind {
   const SystemFiles files_;
   const std::uint64_t granularity_bytes_;
   mutable CudaWork work_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::string note_;
+  mutable bool has_note_ = false;
 };
 
 }  // namespace framewire

@@ -29,6 +29,11 @@ std::string room_on(const CudaDevice& device) {
   return format_bytes(free_bytes) + " of " + format_bytes(total_bytes) + " are free";
 }
 
+/// Rather than that it could not do anything else either.
+bool refuses(cuda::Result result) noexcept {
+  return result != cuda::Result::success && result != cuda::Result::out_of_memory && !cuda::ends_all_work(result);
+}
+
 }  // namespace
 
 std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
@@ -72,12 +77,21 @@ void CudaMapping::map(cuda::Access access) {
     cuda::require(cuda.cuMemAddressReserve(&address_, size_bytes_, 0, 0, 0), "cuMemAddressReserve");
     cuda::require(cuda.cuMemMap(address_, size_bytes_, 0, handle_, 0), "cuMemMap");
     is_mapped_ = true;
-    const cuda::AccessDescription description{.location = {.device = device_->info().number}, .access = access};
-    cuda::require(cuda.cuMemSetAccess(address_, size_bytes_, &description, 1), "cuMemSetAccess");
+    cuda::Result result = allow(access);
+    if (access == cuda::Access::read && refuses(result)) {
+      why_writable_ = cuda::words_of(result);
+      result = allow(cuda::Access::read_write);
+    }
+    cuda::require(result, "cuMemSetAccess");
   } catch (...) {
     release();  // a constructor that throws has no destructor
     throw;
   }
+}
+
+cuda::Result CudaMapping::allow(cuda::Access access) {
+  const cuda::AccessDescription description{.location = {.device = device_->info().number}, .access = access};
+  return device_->functions().cuMemSetAccess(address_, size_bytes_, &description, 1);
 }
 
 /// What fails here has gone with the GPU.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/file_descriptor.hpp"
 #include "memory/cuda/device.hpp"
@@ -24,13 +25,16 @@ class CudaMapping {
 
   /// New memory, for reading and writing. Throws Error, OutOfMemory if it has no room.
   CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes);
-  /// Another process's memory, for reading. Throws Error: also if it is smaller, of another GPU, or no such memory.
+  /// Another process's memory, for reading; also for writing, if the driver maps it in no other way. Throws Error: also
+  /// if it is smaller, of another GPU, or no such memory.
   CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, const FileDescriptor& exported);
   ~CudaMapping() { release(); }
   CudaMapping(const CudaMapping&) = delete;
   CudaMapping& operator=(const CudaMapping&) = delete;
 
   [[nodiscard]] cuda::Address address() const noexcept { return address_; }
+  /// Why another process's memory is mapped for writing, too; empty: it is not.
+  [[nodiscard]] const std::string& why_writable() const noexcept { return why_writable_; }
   /// For another process, or for OpenGL. Throws Error.
   [[nodiscard]] FileDescriptor export_descriptor() const;
   /// For RDMA devices: all of this memory, from its first byte on. Only where CudaDeviceInfo::exports_dma_buf, and
@@ -39,6 +43,7 @@ class CudaMapping {
 
  private:
   void map(cuda::Access access);
+  [[nodiscard]] cuda::Result allow(cuda::Access access);
   void release() noexcept;
 
   const std::shared_ptr<const CudaDevice> device_;
@@ -47,6 +52,7 @@ class CudaMapping {
   bool has_handle_ = false;
   cuda::Address address_ = 0;
   bool is_mapped_ = false;
+  std::string why_writable_;
 };
 
 }  // namespace framewire

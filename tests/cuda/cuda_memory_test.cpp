@@ -107,6 +107,35 @@ TEST_F(CudaMemoryTest, OfAnotherProcessCannotBeWritten) {
   EXPECT_THROW(memory_->work().start(clear, std::make_shared<Fence>(), theirs), Error);
 }
 
+TEST_F(CudaMemoryTest, OfAnotherProcessIsMappedForWritingWhereTheDriverDoesNotElse) {
+  const auto mine = memory_->allocate("3 frame slots", unit_bytes, {});
+  static_cast<void>(memory_->import(descriptor_of(*mine), unit_bytes));
+  EXPECT_EQ(memory_->take_note(), "");
+  stand_in::fail("cuMemSetAccess", 801);
+  const auto theirs = memory_->import(descriptor_of(*mine), unit_bytes);
+  fill(on_device(*mine));
+  EXPECT_TRUE(std::ranges::equal(on_device(*theirs), on_device(*mine)));
+  EXPECT_EQ(memory_->take_note(),
+            "maps the sender's memory for writing, too, because the driver of the GPU Stand-in 0 refuses to map it for "
+            "reading only: CUDA_ERROR_NOT_SUPPORTED");
+  stand_in::fail("cuMemSetAccess", 801);
+  static_cast<void>(memory_->import(descriptor_of(*mine), unit_bytes));
+  EXPECT_EQ(memory_->take_note(), "") << "once";
+}
+
+/// The driver lacks something else then.
+TEST_F(CudaMemoryTest, OfAnotherProcessIsNotMappedForWritingForOtherReasons) {
+  const auto mine = memory_->allocate("3 frame slots", unit_bytes, {});
+  for (const int result : {2, 214}) {
+    stand_in::fail("cuMemSetAccess", result);
+    EXPECT_NE(fault_of_importing(descriptor_of(*mine), unit_bytes), "") << result;
+  }
+  stand_in::fail("cuMemSetAccess", 801);
+  stand_in::fail("cuMemSetAccess", 801);
+  EXPECT_NE(fault_of_importing(descriptor_of(*mine), unit_bytes), "");
+  EXPECT_EQ(memory_->take_note(), "");
+}
+
 TEST_F(CudaMemoryTest, CopiesToHostMemory) {
   const auto block = memory_->allocate("3 frame slots", 2 * unit_bytes, {});
   fill(on_device(*block));

@@ -146,8 +146,12 @@ Result set_access(Address address, std::size_t bytes, const cuda::AccessDescript
         !is_device(machine, description->location.device)) {
       return invalid_value;
     }
+    const bool is_read_only = description->access == cuda::Access::read;
+    if (is_read_only && std::getenv("FRAMEWIRE_STAND_IN_NO_READ_ONLY") != nullptr) {
+      return not_supported;
+    }
     found->second.is_readable = true;
-    found->second.is_writable = description->access == cuda::Access::read_write;
+    found->second.is_writable = !is_read_only;
     return ok;
   });
 }
@@ -164,9 +168,12 @@ Result export_handle(void* shareable, MemoryHandle handle, int type, unsigned lo
   });
 }
 
-/// Any memfd but the driver's own is refused, as any other descriptor.
+/// Any memfd but the driver's own is refused, as any other descriptor. FRAMEWIRE_STAND_IN_NO_SHARING: all are.
 Result import_handle(MemoryHandle* handle, void* shareable, int type) {
   return guarded("cuMemImportFromShareableHandle", false, [&](Machine& machine) {
+    if (std::getenv("FRAMEWIRE_STAND_IN_NO_SHARING") != nullptr) {
+      return not_supported;
+    }
     const int given = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
     std::array<char, 64> name{};
     const std::string link = "/proc/self/fd/" + std::to_string(given);

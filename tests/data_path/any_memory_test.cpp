@@ -288,6 +288,46 @@ TEST_P(SharedMemory, AViewerThatTakesTheMemoryReadsItInPlace) {
   EXPECT_NE(log_.text().find("memory=untouchable "), std::string::npos) << log_.text();
 }
 
+TEST_P(SharedMemory, AViewerThatCannotImportItGetsCopies) {
+  constexpr std::uint64_t frames = 100;
+  const UntouchableMemory refusing;
+  refusing.refuse_imports();
+  start_sender(LinkKind::local, Delivery::every, frames, 1, filled_later());
+  SubscriberOptions options = dialling(LinkKind::local);
+  options.memory = {&refusing};
+  Subscriber viewer(options, log_);
+  EXPECT_EQ(take_all(viewer, host_memory()).size(), frames);
+  EXPECT_EQ(memory_.copies(), frames);
+  EXPECT_EQ(viewer.status().memory_refusal, "the device imports no memory");
+  EXPECT_NE(viewer.status().start_line.find("memory=host "), std::string::npos) << viewer.status().start_line;
+}
+
+TEST_P(SharedMemory, OneThatMayNotComeBackEndsWithTheReason) {
+  const UntouchableMemory refusing;
+  refusing.refuse_imports();
+  start_sender(LinkKind::local, Delivery::latest, 0, 1, filled_later());
+  SubscriberOptions options = dialling(LinkKind::local);
+  options.memory = {&refusing};
+  options.reconnect = false;
+  Subscriber viewer(options, log_);
+  ASSERT_TRUE(eventually([&] { return viewer.status().state == SubscriberState::failed; }));
+  EXPECT_EQ(viewer.status().message, "the device imports no memory");
+  EXPECT_EQ(viewer.status().exit_status, ExitStatus::failed);
+}
+
+/// A device that is lost would fail everything else, too.
+TEST_P(SharedMemory, OneWhoseDeviceIsLostEndsWithTheReason) {
+  const UntouchableMemory refusing;
+  refusing.refuse_imports();
+  refusing.lose();
+  start_sender(LinkKind::local, Delivery::latest, 0, 1, filled_later());
+  SubscriberOptions options = dialling(LinkKind::local);
+  options.memory = {&refusing};
+  Subscriber viewer(options, log_);
+  ASSERT_TRUE(eventually([&] { return viewer.status().state == SubscriberState::failed; }));
+  EXPECT_EQ(viewer.status().exit_status, ExitStatus::failed);
+}
+
 /// Each viewer gets the frames in a memory that it has.
 TEST_P(SharedMemory, OneViewerTakesItAndTheOtherDoesNot) {
   constexpr std::uint64_t frames = 100;

@@ -131,6 +131,29 @@ class Frames(GpuMemory):
             self.assertEqual(shown["memory"], "host")
 
 
+class Mapping(GpuMemory):
+    """How a viewer maps the sender's memory."""
+
+    def test_for_writing_where_the_driver_refuses_to_do_so_for_reading_only(self):
+        note = "maps the sender's memory for writing, too, because .* CUDA_ERROR_NOT_SUPPORTED"
+        for refused in ({}, {"FRAMEWIRE_STAND_IN_NO_READ_ONLY": "1"}):
+            environment = self.with_gpu() | refused
+            _, _, views, shown = self.stream("pattern:stamped", "--size", "640x360", environment=environment)
+            self.assertEqual(shown["memory"], "cuda")
+            self.assertEqual(len(re.findall(note, views.text)), 1 if refused else 0, views.text)
+
+    def test_where_the_driver_refuses_it_the_viewer_gets_copies(self):
+        sends = self.send_on("pattern:stamped", "--size", "640x360", *CUDA, environment=self.with_gpu())
+        views = self.view(sends.address, "--frames", "30", *CUDA,
+                          environment=self.with_gpu() | {"FRAMEWIRE_STAND_IN_NO_SHARING": "1"})
+        self.ends(views)
+        self.assertEqual(self.stats(views)["memory"], "host")
+        self.assertEqual(len(re.findall("warning: --memory is cuda, and the frames come in host memory: the sender's "
+                                        "memory cannot be mapped on the GPU .*CUDA_ERROR_NOT_SUPPORTED",
+                                        views.text)), 1, views.text)
+        sends.wait_line("memory=cuda>host")
+
+
 class LostGpu(GpuMemory):
     LOST = "the GPU Stand-in 0 is lost: uncorrectable ECC error encountered .*; see dmesg for an Xid"
 

@@ -183,6 +183,9 @@ std::shared_ptr<Block> UntouchableMemory::allocate_private(const std::string& pu
 }
 
 std::shared_ptr<const Block> UntouchableMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const {
+  if (refuses_imports_.load()) {
+    throw Error::failed("the device imports no memory");
+  }
   return std::make_shared<const UntouchableBlock>(*this, HostBlock::map_read_only(std::move(descriptor), size_bytes));
 }
 
@@ -193,6 +196,10 @@ std::span<std::byte> UntouchableMemory::on_device(const Block& block) {
 void UntouchableMemory::run_later(std::function<void()> work, const std::shared_ptr<Fence>& fence,
                                   FenceState state) const {
   device_->add(std::move(work), fence, state);
+}
+
+void UntouchableMemory::refuse_imports() const {
+  refuses_imports_.store(true);
 }
 
 void UntouchableMemory::refuse_copies() const {

@@ -51,6 +51,8 @@ class UntouchableMemory final : public MemoryKind {
   /// The same, because the device is lost.
   void lose() const;
   [[nodiscard]] std::optional<std::string> failure() const override;
+  /// No block of another process is imported any more.
+  void refuse_imports() const;
   /// No copy begins any more.
   void refuse_copies() const;
   [[nodiscard]] bool refuses_copies() const;
@@ -59,6 +61,7 @@ class UntouchableMemory final : public MemoryKind {
   class Device;
   const std::string name_;
   mutable std::atomic<bool> is_lost_ = false;
+  mutable std::atomic<bool> refuses_imports_ = false;
   mutable std::atomic<bool> refuses_copies_ = false;
   mutable std::atomic<std::uint64_t> copies_ = 0;
   mutable std::atomic<std::uint64_t> copies_from_host_ = 0;

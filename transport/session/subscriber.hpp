@@ -46,6 +46,7 @@ struct SubscriberStatus {
   std::string transport;                    // name(LinkKind)
   std::string memory;                       // the kind of memory that frames arrive in (MemoryKind::name())
   MemoryAccess memory_access;               // how the link's device gets them there
+  std::string memory_refusal;               // why copies of them come, instead of the memory that was asked for
   std::uint64_t session_number = 0;         // of the newest, from 1; shows reconnections
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/wait.hpp"
 #include "transport/session/subscriber_implementation.hpp"
@@ -24,6 +25,16 @@ void Subscriber::Implementation::finish_if_done() {
   if (options_.on_finished) {
     signal_eventfd(thread_event_.get());
   }
+}
+
+/// For good: this machine would refuse it again. Returns what ends the session. The subscriber's thread.
+Error Subscriber::Implementation::give_up_memory(const MemoryUnusable& error) {
+  std::erase(preferences_.memory, error.memory());
+  {
+    const std::scoped_lock lock(mutex_);
+    status_.memory_refusal = error.what();
+  }
+  return options_.reconnect ? Error::lost_peer(error.what()) : Error::failed(error.what());
 }
 
 /// After its bye the sender waits only for ours. close() says it when the program wants no more frames, or this thread

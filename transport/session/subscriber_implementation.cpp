@@ -140,6 +140,8 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
   } catch (const LinkUnusable& error) {
     link_fallback_.set_unusable(error.link(), error.what());
     return handle_failure(error, session.get());
+  } catch (const MemoryUnusable& error) {
+    return handle_failure(give_up_memory(error), session.get());
   } catch (const Error& error) {
     return handle_failure(error, session.get());
   } catch (const std::bad_alloc& error) {

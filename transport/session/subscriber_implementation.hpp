@@ -89,6 +89,7 @@ class Subscriber::Implementation {
     return stopping_;
   }
   static void handle_messages(ViewerSession& session);
+  [[nodiscard]] Error give_up_memory(const MemoryUnusable& error);
   bool handle_failure(const Error& error, ViewerSession* session);
   std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataConnector data_connector);
   bool give_up(const Error& error, bool had_session, std::string& line);

@@ -456,6 +456,11 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
     if (traits(link_->kind()).may_prove_unusable && may_change_link_ && error.status() == ExitStatus::failed) {
       throw LinkUnusable(link_->kind(), error.what());
     }
+    const MemoryKind& memory = link_->memory();
+    const bool may_get_copies = traits(link_->kind()).shares_memory && !memory.is_host();
+    if (may_get_copies && error.status() == ExitStatus::failed) {
+      throw MemoryUnusable(memory, error.what());
+    }
     throw;
   }
 }
