@@ -2,7 +2,9 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include "memory/cuda/driver.hpp"
 
@@ -79,6 +81,110 @@ static_assert(offsetof(Copy2D, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInByte
 static_assert(offsetof(Copy2D, rows) == offsetof(CUDA_MEMCPY2D, Height));
 static_assert(static_cast<int>(MemoryType::host) == CU_MEMORYTYPE_HOST);
 static_assert(static_cast<int>(MemoryType::device) == CU_MEMORYTYPE_DEVICE);
+
+// ---- Functions ----
+
+template <typename Type>
+constexpr bool is_number = std::is_integral_v<Type> || std::is_enum_v<Type>;
+
+template <typename Type>
+concept Complete = requires {
+  sizeof(Type);
+};
+
+/// Types of either header may be opaque, or void.
+template <typename Ours, typename Theirs>
+consteval bool point_to_the_same() {
+  if constexpr (Complete<Ours> && Complete<Theirs>) {
+    return sizeof(Ours) == sizeof(Theirs) && std::is_const_v<Ours> == std::is_const_v<Theirs>;
+  } else {
+    return Complete<Ours> == Complete<Theirs> && std::is_const_v<Ours> == std::is_const_v<Theirs>;
+  }
+}
+
+/// Both go the same way from a caller to a function, and mean numbers or memory of the same size.
+template <typename Ours, typename Theirs>
+consteval bool are_passed_alike() {
+  if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
+    return point_to_the_same<std::remove_pointer_t<Ours>, std::remove_pointer_t<Theirs>>();
+  } else if constexpr (is_number<Ours> && is_number<Theirs>) {
+    return sizeof(Ours) == sizeof(Theirs);
+  } else {
+    return false;
+  }
+}
+
+template <typename Ours, typename Theirs>
+struct SameCall : std::false_type {};  // another number of parameters
+
+template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
+requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameCall<OurResult (*)(Ours...), TheirResult (*)(Theirs...)>
+    : std::bool_constant<are_passed_alike<OurResult, TheirResult>() && (are_passed_alike<Ours, Theirs>() && ...)> {
+};
+
+static_assert(SameCall<Result (*)(int, void*), CUresult (*)(unsigned, void*)>::value);
+static_assert(!SameCall<Result (*)(int), CUresult (*)(int, int)>::value);
+static_assert(!SameCall<Result (*)(int), CUresult (*)(std::size_t)>::value);
+static_assert(!SameCall<Result (*)(std::size_t), CUresult (*)(void*)>::value);
+static_assert(!SameCall<Result (*)(unsigned*), CUresult (*)(std::size_t*)>::value, "as in cuDeviceTotalMem, once");
+static_assert(!SameCall<Result (*)(int*), CUresult (*)(const int*)>::value);
+static_assert(!SameCall<void (*)(), CUresult (*)()>::value);
+
+template <typename Ours, typename Theirs>
+consteval bool compare() {
+  static_assert(SameCall<Ours, Theirs>::value, "driver.hpp declares another function than cuda.h does");
+  return true;
+}
+
+/// Names of cuda.h may be macros: for the newest variant, such as cuMemGetInfo_v2. Here they name the members, too.
+#define FRAMEWIRE_COMPARE(function) compare<decltype(Functions::function), decltype(&::function)>()
+
+constexpr std::array compared{
+    FRAMEWIRE_COMPARE(cuInit),
+    FRAMEWIRE_COMPARE(cuDriverGetVersion),
+    FRAMEWIRE_COMPARE(cuGetErrorName),
+    FRAMEWIRE_COMPARE(cuGetErrorString),
+    FRAMEWIRE_COMPARE(cuDeviceGetCount),
+    FRAMEWIRE_COMPARE(cuDeviceGet),
+    FRAMEWIRE_COMPARE(cuDeviceGetName),
+    FRAMEWIRE_COMPARE(cuDeviceGetUuid),
+    FRAMEWIRE_COMPARE(cuDeviceGetPCIBusId),
+    FRAMEWIRE_COMPARE(cuDeviceGetAttribute),
+    FRAMEWIRE_COMPARE(cuDeviceTotalMem),
+    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRetain),
+    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRelease),
+    FRAMEWIRE_COMPARE(cuCtxPushCurrent),
+    FRAMEWIRE_COMPARE(cuCtxPopCurrent),
+    FRAMEWIRE_COMPARE(cuMemGetInfo),
+    FRAMEWIRE_COMPARE(cuMemGetAllocationGranularity),
+    FRAMEWIRE_COMPARE(cuMemCreate),
+    FRAMEWIRE_COMPARE(cuMemRelease),
+    FRAMEWIRE_COMPARE(cuMemAddressReserve),
+    FRAMEWIRE_COMPARE(cuMemAddressFree),
+    FRAMEWIRE_COMPARE(cuMemMap),
+    FRAMEWIRE_COMPARE(cuMemUnmap),
+    FRAMEWIRE_COMPARE(cuMemSetAccess),
+    FRAMEWIRE_COMPARE(cuMemExportToShareableHandle),
+    FRAMEWIRE_COMPARE(cuMemImportFromShareableHandle),
+    FRAMEWIRE_COMPARE(cuMemGetHandleForAddressRange),
+    FRAMEWIRE_COMPARE(cuMemHostRegister),
+    FRAMEWIRE_COMPARE(cuMemHostUnregister),
+    FRAMEWIRE_COMPARE(cuMemsetD8Async),
+    FRAMEWIRE_COMPARE(cuMemcpyDtoHAsync),
+    FRAMEWIRE_COMPARE(cuMemcpyHtoDAsync),
+    FRAMEWIRE_COMPARE(cuMemcpy2DAsync),
+    FRAMEWIRE_COMPARE(cuFlushGPUDirectRDMAWrites),
+    FRAMEWIRE_COMPARE(cuStreamCreate),
+    FRAMEWIRE_COMPARE(cuStreamQuery),
+    FRAMEWIRE_COMPARE(cuStreamDestroy),
+    FRAMEWIRE_COMPARE(cuEventCreate),
+    FRAMEWIRE_COMPARE(cuEventRecord),
+    FRAMEWIRE_COMPARE(cuEventQuery),
+    FRAMEWIRE_COMPARE(cuEventDestroy),
+};
+static_assert(sizeof(Functions) == compared.size() * sizeof(&::cuInit), "a function is missing here");
+
+#undef FRAMEWIRE_COMPARE
 
 TEST(CudaHeader, DeclaresWhatIsUsed) {
   SUCCEED() << "the compiler has compared them";
