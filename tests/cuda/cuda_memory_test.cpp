@@ -282,6 +282,22 @@ TEST_F(CudaMemoryTest, ThatIsNoMemoryOfAGpuIsRefused) {
   EXPECT_EQ(fault_of_importing(descriptor_of(*small), unit_bytes + 1), begin + "cuMemMap: CUDA_ERROR_INVALID_VALUE");
 }
 
+TEST_F(CudaMemoryTest, OfAnotherGpuIsRefused) {
+  stand_in::set_device_count(2);
+  const CudaMemory other(cuda_devices().at(1));
+  const auto block = other.allocate("3 frame slots", unit_bytes, {});
+  EXPECT_EQ(fault_of_importing(descriptor_of(*block), unit_bytes),
+            "the sender's memory cannot be mapped on the GPU Stand-in 0: cuMemSetAccess: error 101");
+  const auto clear = [&](cuda::Stream stream) {
+    const cuda::Address address = dynamic_cast<const CudaBlock&>(*block).address();
+    cuda::require(cuda::functions().cuMemsetD8Async(address, 1, 1, stream), "cuMemsetD8Async");
+  };
+  EXPECT_THROW(memory_->work().start(clear, std::make_shared<Fence>(), nullptr), Error);
+  EXPECT_NO_THROW(other.work().start(clear, std::make_shared<Fence>(), block));
+  const auto to_stream_of_other = [&](cuda::Stream /*its_own*/) { clear(other.work().stream()); };
+  EXPECT_THROW(memory_->work().start(to_stream_of_other, std::make_shared<Fence>(), nullptr), Error);
+}
+
 TEST_F(CudaMemoryTest, ThatCannotBeSharedIsRefused) {
   stand_in::set_attribute(103, 0);
   EXPECT_THROW(CudaMemory(choose_cuda_device(cuda_devices(), "")), Error);

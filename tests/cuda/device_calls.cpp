@@ -113,25 +113,26 @@ Result retain_context(Context* context, DeviceNumber device) {
     if (!is_device(machine, device)) {
       return invalid_device;
     }
-    ++machine.retained;
-    *context = the_context();
+    ++machine.retained[device];
+    *context = context_of(device);
     return ok;
   });
 }
 
 Result release_context(DeviceNumber device) {
   return guarded("cuDevicePrimaryCtxRelease", false, [&](Machine& machine) {
-    if (!is_device(machine, device) || machine.retained == 0) {
+    if (!is_device(machine, device) || machine.retained[device] == 0) {
       return invalid_context;
     }
-    --machine.retained;
+    --machine.retained[device];
     return ok;
   });
 }
 
 Result push_context(Context context) {
   return guarded("cuCtxPushCurrent", false, [&](Machine& machine) {
-    if (context != the_context() || machine.retained == 0) {
+    const DeviceNumber device = device_of(context);
+    if (context != context_of(device) || machine.retained[device] == 0) {
       return invalid_context;
     }
     ContextStack& stack = contexts();
@@ -143,13 +144,14 @@ Result push_context(Context context) {
   });
 }
 
+/// Pops also where it is made to fail: cuda.h says of it that it may give the error of what was started before.
 Result pop_context(Context* context) {
   ContextStack& stack = contexts();
   if (stack.size == 0) {
     return invalid_context;
   }
   *context = stack.pushed.at(--stack.size);
-  return ok;
+  return guarded("cuCtxPopCurrent", false, [](Machine& /*machine*/) { return ok; });
 }
 
 }  // namespace

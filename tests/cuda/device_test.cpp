@@ -128,5 +128,14 @@ TEST_F(CudaDevices, ShareOneContextThatIsGivenBack) {
   EXPECT_EQ(test::cuda_stand_in::objects(), before);
 }
 
+TEST_F(CudaDevices, LeaveNoContextWhereTheEndOfOneFails) {
+  const CudaDevice device(choose_cuda_device(cuda_devices(), ""));
+  for (int i = 0; i < 20; ++i) {
+    test::cuda_stand_in::fail("cuCtxPopCurrent", 999);
+    const CurrentContext current(device);
+  }
+  EXPECT_EQ(test::cuda_stand_in::contexts_on_this_thread(), 0U);
+}
+
 }  // namespace
 }  // namespace framewire

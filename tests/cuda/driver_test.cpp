@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "tests/cuda/function_versions.hpp"
 #include "tests/cuda/stand_in.hpp"
+
+// NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
+extern "C" framewire::cuda::Result cuGetProcAddress(const char* name, void** address, int version, std::uint64_t flags);
 
 namespace framewire {
 namespace {
@@ -25,6 +31,13 @@ class CudaDriver : public testing::Test {
     }
   }
 
+  /// What the stand-in gives; null if there is none. `name` ends with a 0.
+  static void* found(std::string_view name, int version) {
+    void* address = nullptr;
+    EXPECT_EQ(cuGetProcAddress(name.data(), &address, version, 0), cuda::Result::success) << name;
+    return address;
+  }
+
   static cuda::Uuid uuid_of(const cuda::Functions& functions, cuda::DeviceNumber device) {
     cuda::Uuid uuid{};
     EXPECT_EQ(functions.cuDeviceGetUuid(&uuid, device), cuda::Result::success);
@@ -41,13 +54,36 @@ TEST_F(CudaDriver, WithoutOneFunctionIsToldByItsName) {
   for (const char* const function :
        {"cuInit", "cuDeviceGetUuid", "cuMemCreate", "cuMemImportFromShareableHandle", "cuEventQuery"}) {
     test::cuda_stand_in::hide(function);
-    EXPECT_EQ(fault(), "libcuda.so.1 has no " + std::string(function) +
-                           ": it is too old; framewire needs NVIDIA's driver 465 or newer for CUDA");
+    for (const int version : {11080, 12000}) {  // which say in other ways that there is none
+      test::cuda_stand_in::set_driver_version(version);
+      EXPECT_EQ(fault(), "libcuda.so.1 has no " + std::string(function) +
+                             ": it is too old; framewire needs NVIDIA's driver 465 or newer for CUDA");
+    }
   }
+}
+
+/// The arguments of an older variant are others, though its name is the same.
+TEST_F(CudaDriver, OfTheTestsHasEachFunctionFromItsVersionOn) {
+  for (const auto& variant : test::cuda_stand_in::variants) {
+    void* const function = found(variant.name, variant.first_version);
+    EXPECT_NE(function, nullptr) << variant.name;
+    EXPECT_NE(found(variant.name, variant.first_version - 1), function) << variant.name;
+    EXPECT_EQ(found(std::string(variant.name) + "_v2", 12000), nullptr) << variant.name;
+  }
+  EXPECT_EQ(found("cuMemHostRegister", 6040), nullptr);
+  EXPECT_EQ(found("cuMemHostRegister", 12000), found("cuMemHostRegister", 6050));
+  EXPECT_NE(found("cuDeviceGetUuid", 11030), nullptr);
+  EXPECT_NE(found("cuDeviceGetUuid", 11030), found("cuDeviceGetUuid", 11040));
+  void* address = nullptr;
+  EXPECT_NE(cuGetProcAddress("cuInit", &address, 12010, 0), cuda::Result::success) << "the driver is older than that";
+  EXPECT_EQ(address, nullptr);
 }
 
 TEST_F(CudaDriver, MayBeOlderThanDmaBuf) {
   EXPECT_NE(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
+  test::cuda_stand_in::set_driver_version(11060);
+  EXPECT_EQ(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
+  test::cuda_stand_in::reset();
   test::cuda_stand_in::hide("cuMemGetHandleForAddressRange");
   EXPECT_EQ(cuda::load_functions().cuMemGetHandleForAddressRange, nullptr);
 }

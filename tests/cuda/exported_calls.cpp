@@ -16,7 +16,7 @@ Result copy_rows_now(const framewire::cuda::Copy2D* copy, Stream stream) {
   const Result put = guarded("cuMemcpy2DAsync", true, [&](Machine& machine) {
     std::byte* const to = rows_of(machine, copy->to, *copy, true);
     const std::byte* const from = rows_of(machine, copy->from, *copy, false);
-    if (to == nullptr || from == nullptr || !machine.streams.contains(stream)) {
+    if (to == nullptr || from == nullptr || !machine.is_stream_here(stream)) {
       return invalid_value;
     }
     put_rows(machine, *copy, to, from, stream);
@@ -97,7 +97,7 @@ Result cuEventDestroy_v2(Event event) {
   return call("cuEventDestroy", event);
 }
 Result cuCtxGetDevice(DeviceNumber* device) {
-  *device = 0;
+  *device = contexts().size == 0 ? 0 : current_device();
   return contexts().size == 0 ? invalid_context : ok;
 }
 Result cuMemAlloc_v2(Address* address, std::size_t bytes) {

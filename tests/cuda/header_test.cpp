@@ -1,12 +1,17 @@
-// What memory/cuda/driver.hpp declares is what NVIDIA's cuda.h declares. Compiled where that is installed.
+// What memory/cuda/driver.hpp declares is what NVIDIA's cuda.h declares, and the stand-in has the functions from the
+// same versions on. Compiled where they are installed.
 #include <cuda.h>
+#include <cudaTypedefs.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 #include "memory/cuda/driver.hpp"
+#include "tests/cuda/function_versions.hpp"
 
 namespace framewire::cuda {
 namespace {
@@ -130,59 +135,64 @@ static_assert(!SameCall<Result (*)(unsigned*), CUresult (*)(std::size_t*)>::valu
 static_assert(!SameCall<Result (*)(int*), CUresult (*)(const int*)>::value);
 static_assert(!SameCall<void (*)(), CUresult (*)()>::value);
 
-template <typename Ours, typename Theirs>
-consteval bool compare() {
+/// `Versioned`: as cuGetProcAddress gives it to who asks with this version, or a newer one.
+template <typename Ours, typename Theirs, typename Versioned>
+consteval bool compare(std::string_view name, int first_version) {
   static_assert(SameCall<Ours, Theirs>::value, "driver.hpp declares another function than cuda.h does");
-  return true;
+  static_assert(SameCall<Ours, Versioned>::value, "driver.hpp declares another variant than that of this version");
+  const auto* const here = test::cuda_stand_in::find_variant(name, first_version);
+  return here != nullptr && here->first_version == first_version;
 }
 
 /// Names of cuda.h may be macros: for the newest variant, such as cuMemGetInfo_v2. Here they name the members, too.
-#define FRAMEWIRE_COMPARE(function) compare<decltype(Functions::function), decltype(&::function)>()
+#define FRAMEWIRE_COMPARE(function, version) \
+  compare<decltype(Functions::function), decltype(&::function), PFN_##function##_v##version>(#function, version)
 
 constexpr std::array compared{
-    FRAMEWIRE_COMPARE(cuInit),
-    FRAMEWIRE_COMPARE(cuDriverGetVersion),
-    FRAMEWIRE_COMPARE(cuGetErrorName),
-    FRAMEWIRE_COMPARE(cuGetErrorString),
-    FRAMEWIRE_COMPARE(cuDeviceGetCount),
-    FRAMEWIRE_COMPARE(cuDeviceGet),
-    FRAMEWIRE_COMPARE(cuDeviceGetName),
-    FRAMEWIRE_COMPARE(cuDeviceGetUuid),
-    FRAMEWIRE_COMPARE(cuDeviceGetPCIBusId),
-    FRAMEWIRE_COMPARE(cuDeviceGetAttribute),
-    FRAMEWIRE_COMPARE(cuDeviceTotalMem),
-    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRetain),
-    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRelease),
-    FRAMEWIRE_COMPARE(cuCtxPushCurrent),
-    FRAMEWIRE_COMPARE(cuCtxPopCurrent),
-    FRAMEWIRE_COMPARE(cuMemGetInfo),
-    FRAMEWIRE_COMPARE(cuMemGetAllocationGranularity),
-    FRAMEWIRE_COMPARE(cuMemCreate),
-    FRAMEWIRE_COMPARE(cuMemRelease),
-    FRAMEWIRE_COMPARE(cuMemAddressReserve),
-    FRAMEWIRE_COMPARE(cuMemAddressFree),
-    FRAMEWIRE_COMPARE(cuMemMap),
-    FRAMEWIRE_COMPARE(cuMemUnmap),
-    FRAMEWIRE_COMPARE(cuMemSetAccess),
-    FRAMEWIRE_COMPARE(cuMemExportToShareableHandle),
-    FRAMEWIRE_COMPARE(cuMemImportFromShareableHandle),
-    FRAMEWIRE_COMPARE(cuMemGetHandleForAddressRange),
-    FRAMEWIRE_COMPARE(cuMemHostRegister),
-    FRAMEWIRE_COMPARE(cuMemHostUnregister),
-    FRAMEWIRE_COMPARE(cuMemsetD8Async),
-    FRAMEWIRE_COMPARE(cuMemcpyDtoHAsync),
-    FRAMEWIRE_COMPARE(cuMemcpyHtoDAsync),
-    FRAMEWIRE_COMPARE(cuMemcpy2DAsync),
-    FRAMEWIRE_COMPARE(cuFlushGPUDirectRDMAWrites),
-    FRAMEWIRE_COMPARE(cuStreamCreate),
-    FRAMEWIRE_COMPARE(cuStreamQuery),
-    FRAMEWIRE_COMPARE(cuStreamDestroy),
-    FRAMEWIRE_COMPARE(cuEventCreate),
-    FRAMEWIRE_COMPARE(cuEventRecord),
-    FRAMEWIRE_COMPARE(cuEventQuery),
-    FRAMEWIRE_COMPARE(cuEventDestroy),
+    FRAMEWIRE_COMPARE(cuInit, 2000),
+    FRAMEWIRE_COMPARE(cuDriverGetVersion, 2020),
+    FRAMEWIRE_COMPARE(cuGetErrorName, 6000),
+    FRAMEWIRE_COMPARE(cuGetErrorString, 6000),
+    FRAMEWIRE_COMPARE(cuDeviceGetCount, 2000),
+    FRAMEWIRE_COMPARE(cuDeviceGet, 2000),
+    FRAMEWIRE_COMPARE(cuDeviceGetName, 2000),
+    FRAMEWIRE_COMPARE(cuDeviceGetUuid, 11040),
+    FRAMEWIRE_COMPARE(cuDeviceGetPCIBusId, 4010),
+    FRAMEWIRE_COMPARE(cuDeviceGetAttribute, 2000),
+    FRAMEWIRE_COMPARE(cuDeviceTotalMem, 3020),
+    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRetain, 7000),
+    FRAMEWIRE_COMPARE(cuDevicePrimaryCtxRelease, 11000),
+    FRAMEWIRE_COMPARE(cuCtxPushCurrent, 4000),
+    FRAMEWIRE_COMPARE(cuCtxPopCurrent, 4000),
+    FRAMEWIRE_COMPARE(cuMemGetInfo, 3020),
+    FRAMEWIRE_COMPARE(cuMemGetAllocationGranularity, 10020),
+    FRAMEWIRE_COMPARE(cuMemCreate, 10020),
+    FRAMEWIRE_COMPARE(cuMemRelease, 10020),
+    FRAMEWIRE_COMPARE(cuMemAddressReserve, 10020),
+    FRAMEWIRE_COMPARE(cuMemAddressFree, 10020),
+    FRAMEWIRE_COMPARE(cuMemMap, 10020),
+    FRAMEWIRE_COMPARE(cuMemUnmap, 10020),
+    FRAMEWIRE_COMPARE(cuMemSetAccess, 10020),
+    FRAMEWIRE_COMPARE(cuMemExportToShareableHandle, 10020),
+    FRAMEWIRE_COMPARE(cuMemImportFromShareableHandle, 10020),
+    FRAMEWIRE_COMPARE(cuMemGetHandleForAddressRange, 11070),
+    FRAMEWIRE_COMPARE(cuMemHostRegister, 6050),
+    FRAMEWIRE_COMPARE(cuMemHostUnregister, 4000),
+    FRAMEWIRE_COMPARE(cuMemsetD8Async, 3020),
+    FRAMEWIRE_COMPARE(cuMemcpyDtoHAsync, 3020),
+    FRAMEWIRE_COMPARE(cuMemcpyHtoDAsync, 3020),
+    FRAMEWIRE_COMPARE(cuMemcpy2DAsync, 3020),
+    FRAMEWIRE_COMPARE(cuFlushGPUDirectRDMAWrites, 11030),
+    FRAMEWIRE_COMPARE(cuStreamCreate, 2000),
+    FRAMEWIRE_COMPARE(cuStreamQuery, 2000),
+    FRAMEWIRE_COMPARE(cuStreamDestroy, 4000),
+    FRAMEWIRE_COMPARE(cuEventCreate, 2000),
+    FRAMEWIRE_COMPARE(cuEventRecord, 2000),
+    FRAMEWIRE_COMPARE(cuEventQuery, 2000),
+    FRAMEWIRE_COMPARE(cuEventDestroy, 4000),
 };
 static_assert(sizeof(Functions) == compared.size() * sizeof(&::cuInit), "a function is missing here");
+static_assert(std::ranges::all_of(compared, [](bool is_same) { return is_same; }), "function_versions.hpp differs");
 
 #undef FRAMEWIRE_COMPARE
 

@@ -51,6 +51,7 @@ struct Allocation {
   bool is_shareable = false;
   bool is_for_rdma = false;
   bool is_imported = false;
+  DeviceNumber device = 0;
 };
 
 struct Mapping {
@@ -59,6 +60,7 @@ struct Mapping {
   MemoryHandle handle = 0;     // 0: by allocate()
   bool is_readable = false;
   bool is_writable = false;
+  DeviceNumber device = 0;  // that may touch it
 };
 
 struct EventState {
@@ -93,7 +95,7 @@ class Machine {
   Result lost = ok;
   std::optional<int> copies_before_loss;  // of the device
   bool holds_work = false;
-  int retained = 0;
+  std::map<DeviceNumber, std::size_t> retained;
   std::size_t flushes = 0;
   std::map<MemoryHandle, Allocation> allocations;
   std::map<Address, std::size_t> reserved;
@@ -116,6 +118,12 @@ class Machine {
 
   /// The mapping with this whole range.
   Mapping* find(Address address, std::size_t bytes, std::size_t* offset);
+  /// The same for work of the current context, which is of one device.
+  Mapping* find_here(Address address, std::size_t bytes, std::size_t* offset);
+  /// A number for a stream or an event of the current context.
+  std::uintptr_t next_number_here();
+  /// The stream is there, and of the current context.
+  [[nodiscard]] bool is_stream_here(Stream stream) const;
 
  private:
   Machine();
@@ -134,8 +142,22 @@ struct ContextStack {
   std::size_t size;
 };
 ContextStack& contexts();
-inline Context the_context() {
-  return reinterpret_cast<Context>(std::uintptr_t{0xC0DE});
+
+/// Contexts, streams and events of a device have its number in the upper half of theirs.
+inline constexpr unsigned device_shift = 32;
+template <typename Object>
+DeviceNumber device_of(Object* object) {
+  return static_cast<DeviceNumber>(reinterpret_cast<std::uintptr_t>(object) >> device_shift);
+}
+inline std::uintptr_t number_of(DeviceNumber device, std::uintptr_t number) {
+  return (static_cast<std::uintptr_t>(device) << device_shift) + number;
+}
+inline Context context_of(DeviceNumber device) {
+  return reinterpret_cast<Context>(number_of(device, 0xC0DE));
+}
+/// Of the current context, which there is.
+inline DeviceNumber current_device() {
+  return device_of(contexts().pushed.at(contexts().size - 1));
 }
 
 /// What every function begins with: it is made to fail, or the machine, locked.

@@ -24,6 +24,7 @@ struct FileHeader {
   std::size_t offset_bytes = bytes_before_memory;
   std::array<std::uint8_t, 16> identity{0x6c, 0xb9, 0xee, 0x07, 0x4a, 0x0b, 0xad, 0x7b,
                                         0x01, 0x2e, 0x1b, 0xe9, 0x69, 0x7e, 0x53, 0x0f};
+  DeviceNumber device = 0;  // of no interest to llvmpipe
 };
 
 Result memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
@@ -54,7 +55,8 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
       return Result::out_of_memory;
     }
     const int memfd = ::memfd_create(memory_name, MFD_CLOEXEC);
-    FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory};
+    FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory,
+                      .device = properties->location.device};
     if (std::getenv("FRAMEWIRE_STAND_IN_NO_IMPORT") != nullptr) {  // OpenGL is to refuse the memory
       header.identity = {};
     }
@@ -67,7 +69,8 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
     machine.allocations[*handle] = {.memfd = memfd,
                                     .bytes = bytes,
                                     .is_shareable = properties->handle_types == cuda::handle_type_posix_file_descriptor,
-                                    .is_for_rdma = properties->is_gpu_direct_rdma_capable != 0};
+                                    .is_for_rdma = properties->is_gpu_direct_rdma_capable != 0,
+                                    .device = properties->location.device};
     return ok;
   });
 }
@@ -122,7 +125,8 @@ Result map(Address address, std::size_t bytes, std::size_t offset, MemoryHandle 
     if (alias == MAP_FAILED) {
       return Result::out_of_memory;
     }
-    machine.mappings[address] = {.bytes = bytes, .alias = static_cast<std::byte*>(alias), .handle = handle};
+    machine.mappings[address] = {
+        .bytes = bytes, .alias = static_cast<std::byte*>(alias), .handle = handle, .device = found->second.device};
     return ok;
   });
 }
@@ -139,12 +143,16 @@ Result unmap(Address address, std::size_t bytes) {
   });
 }
 
+/// No device gets to another one's memory: as where there is neither NVLink nor peer access by PCIe.
 Result set_access(Address address, std::size_t bytes, const cuda::AccessDescription* description, std::size_t count) {
   return guarded("cuMemSetAccess", false, [&](Machine& machine) {
     const auto found = machine.mappings.find(address);
     if (count != 1 || found == machine.mappings.end() || found->second.bytes != bytes ||
         !is_device(machine, description->location.device)) {
       return invalid_value;
+    }
+    if (description->location.device != found->second.device) {
+      return invalid_device;
     }
     const bool is_read_only = description->access == cuda::Access::read;
     if (is_read_only && std::getenv("FRAMEWIRE_STAND_IN_NO_READ_ONLY") != nullptr) {
@@ -178,16 +186,18 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
     std::array<char, 64> name{};
     const std::string link = "/proc/self/fd/" + std::to_string(given);
     struct stat status {};
+    FileHeader header;
     if (type != 1 || ::readlink(link.c_str(), name.data(), name.size() - 1) < 0 ||
         !std::string_view(name.data()).starts_with(std::string("/memfd:") + memory_name) ||
-        ::fstat(given, &status) != 0) {
+        ::fstat(given, &status) != 0 || ::pread(given, &header, sizeof header, 0) != sizeof header) {
       return invalid_value;
     }
     *handle = machine.next_number++;
     machine.allocations[*handle] = {
         .memfd = ::fcntl(given, F_DUPFD_CLOEXEC, 0),
         .bytes = static_cast<std::size_t>(status.st_size) - bytes_before_memory - bytes_behind_memory,
-        .is_imported = true};
+        .is_imported = true,
+        .device = header.device};
     return ok;
   });
 }
@@ -208,7 +218,8 @@ Result range_handle(void* handle, Address address, std::size_t bytes, int type, 
       return invalid_value;
     }
     const auto found = machine.mappings.find(address);
-    if (found == machine.mappings.end() || found->second.bytes != bytes || !found->second.is_readable) {
+    if (found == machine.mappings.end() || found->second.bytes != bytes || !found->second.is_readable ||
+        found->second.device != current_device()) {
       return invalid_value;
     }
     const auto allocation = machine.allocations.find(found->second.handle);
@@ -269,8 +280,11 @@ Address Machine::allocate(std::size_t bytes) {
   }
   free_bytes -= whole;
   const auto address = reinterpret_cast<Address>(range);
-  mappings[address] = {
-      .bytes = whole, .alias = static_cast<std::byte*>(alias), .is_readable = true, .is_writable = true};
+  mappings[address] = {.bytes = whole,
+                       .alias = static_cast<std::byte*>(alias),
+                       .is_readable = true,
+                       .is_writable = true,
+                       .device = current_device()};
   return address;
 }
 

@@ -32,7 +32,7 @@ void set_free_bytes(std::size_t bytes);
 
 /// The call of this function after `calls_before` others gives `result`, once.
 void fail(const char* function, int result, int calls_before = 0);
-/// cuGetProcAddress does not find it; nullptr: it finds all.
+/// cuGetProcAddress does not find it; nullptr: it finds all, each from its own version on (function_versions.hpp).
 void hide(const char* function);
 /// From now on every call that asks or starts anything gives `result`, as after an XID; 0: the GPU works.
 void lose_device(int result);

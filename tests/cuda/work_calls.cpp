@@ -13,8 +13,8 @@ namespace {
 Result set_bytes(Address address, unsigned char value, std::size_t bytes, Stream stream) {
   return guarded("cuMemsetD8Async", true, [&](Machine& machine) {
     std::size_t offset = 0;
-    const Mapping* const mapping = machine.find(address, bytes, &offset);
-    if (mapping == nullptr || !mapping->is_writable || !machine.streams.contains(stream)) {
+    const Mapping* const mapping = machine.find_here(address, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_writable || !machine.is_stream_here(stream)) {
       return invalid_value;
     }
     machine.put(stream, [to = mapping->alias + offset, value, bytes] { std::memset(to, value, bytes); });
@@ -42,8 +42,8 @@ Result put_copy(Machine& machine, Stream stream, void* to, const void* from, std
 Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
   return guarded("cuMemcpyDtoHAsync", true, [&](Machine& machine) {
     std::size_t offset = 0;
-    const Mapping* const mapping = machine.find(from, bytes, &offset);
-    if (mapping == nullptr || !mapping->is_readable || !machine.streams.contains(stream)) {
+    const Mapping* const mapping = machine.find_here(from, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_readable || !machine.is_stream_here(stream)) {
       return invalid_value;
     }
     return put_copy(machine, stream, to, mapping->alias + offset, bytes, to);
@@ -53,8 +53,8 @@ Result copy_to_host(void* to, Address from, std::size_t bytes, Stream stream) {
 Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream stream) {
   return guarded("cuMemcpyHtoDAsync", true, [&](Machine& machine) {
     std::size_t offset = 0;
-    const Mapping* const mapping = machine.find(to, bytes, &offset);
-    if (mapping == nullptr || !mapping->is_writable || !machine.streams.contains(stream)) {
+    const Mapping* const mapping = machine.find_here(to, bytes, &offset);
+    if (mapping == nullptr || !mapping->is_writable || !machine.is_stream_here(stream)) {
       return invalid_value;
     }
     return put_copy(machine, stream, mapping->alias + offset, from, bytes, from);
@@ -66,7 +66,7 @@ Result copy_rows(const cuda::Copy2D* copy, Stream stream) {
   return guarded("cuMemcpy2DAsync", true, [&](Machine& machine) {
     std::byte* const to = rows_of(machine, copy->to, *copy, true);
     const std::byte* const from = rows_of(machine, copy->from, *copy, false);
-    if (to == nullptr || from == nullptr || !machine.streams.contains(stream)) {
+    if (to == nullptr || from == nullptr || !machine.is_stream_here(stream)) {
       return invalid_value;
     }
     for (const cuda::Copy2DEnd* end : {&copy->to, &copy->from}) {
@@ -95,7 +95,7 @@ Result flush_remote_writes(int target, int scope) {
 
 Result make_stream(Stream* stream, unsigned /*flags*/) {
   return guarded("cuStreamCreate", true, [&](Machine& machine) {
-    *stream = reinterpret_cast<Stream>(machine.next_number++);
+    *stream = reinterpret_cast<Stream>(machine.next_number_here());
     machine.streams[*stream];
     return ok;
   });
@@ -115,7 +115,7 @@ Result end_stream(Stream stream) {
 
 Result make_event(Event* event, unsigned /*flags*/) {
   return guarded("cuEventCreate", true, [&](Machine& machine) {
-    *event = reinterpret_cast<Event>(machine.next_number++);
+    *event = reinterpret_cast<Event>(machine.next_number_here());
     machine.events[*event] = {};
     return ok;
   });
@@ -124,7 +124,7 @@ Result make_event(Event* event, unsigned /*flags*/) {
 Result record_event(Event event, Stream stream) {
   return guarded("cuEventRecord", true, [&](Machine& machine) {
     const auto found = machine.events.find(event);
-    if (found == machine.events.end() || !machine.streams.contains(stream)) {
+    if (found == machine.events.end() || device_of(event) != current_device() || !machine.is_stream_here(stream)) {
       return invalid_handle;
     }
     const std::uint64_t number = ++found->second.recorded;
@@ -164,7 +164,7 @@ std::byte* rows_of(Machine& machine, const cuda::Copy2DEnd& end, const cuda::Cop
   }
   std::size_t offset = 0;
   const std::size_t bytes = (copy.rows - 1) * end.pitch_bytes + copy.row_bytes;
-  const Mapping* const mapping = machine.find(end.device + before, bytes, &offset);
+  const Mapping* const mapping = machine.find_here(end.device + before, bytes, &offset);
   const bool is_usable = mapping != nullptr && (is_written ? mapping->is_writable : mapping->is_readable);
   return is_usable && end.type == cuda::MemoryType::device ? mapping->alias + offset : nullptr;
 }
