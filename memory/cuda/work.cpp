@@ -46,7 +46,7 @@ CudaWork::~CudaWork() {
   }
 }
 
-/// What was started without an event, because the driver failed meanwhile.
+/// What was started without an event, or whose event could not be asked, because the driver failed meanwhile.
 void CudaWork::wait_for_stream() const {
   const std::int64_t deadline_ns = monotonic_ns() + longest_end_ns;
   while (!unknown_.empty() && device_->functions().cuStreamQuery(stream_) == cuda::Result::not_ready &&
@@ -149,13 +149,23 @@ void CudaWork::finish_ended(Items& pending) noexcept {
   for (auto next = pending.begin(); next != pending.end();) {
     const auto item = next++;
     const cuda::Result result = device_->functions().cuEventQuery(item->event);
-    if (result != cuda::Result::not_ready) {
-      if (result != cuda::Result::success) {
-        look_for_loss();  // before anybody learns of the failure, and asks
-      }
-      finish(pending, item, result == cuda::Result::success ? FenceState::done : FenceState::failed);
+    if (result == cuda::Result::success) {
+      finish(pending, item, FenceState::done);
+    } else if (result != cuda::Result::not_ready) {
+      look_for_loss();  // before anybody learns of the failure, and asks
+      give_up(pending, item);
     }
   }
+}
+
+/// The driver fails, but the GPU may go on: what the item kept stays.
+void CudaWork::give_up(Items& pending, Items::iterator item) noexcept {
+  const std::shared_ptr<Fence> fence = std::move(item->fence);
+  {
+    const std::scoped_lock lock(mutex_);
+    unknown_.splice(unknown_.end(), pending, item);
+  }
+  fence->finish(FenceState::failed);
 }
 
 /// What the item kept is freed on this thread, without the lock: that may call the driver.

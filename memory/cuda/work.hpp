@@ -29,8 +29,9 @@ class CudaWork {
   CudaWork& operator=(const CudaWork&) = delete;
 
   /// `enqueue` puts work into the stream, with the device's context current. `fence` is finished, on the thread of this
-  /// object, once the GPU has done that and all before it; `keeps` lives so long. Throws Error, also what `enqueue`
-  /// throws; then the fence is left as it is, and `keeps` lives as long as this object: some work may have begun.
+  /// object, once the GPU has done that and all before it; `keeps` lives so long. The fence fails if the driver cannot
+  /// say whether it has. Throws Error, also what `enqueue` throws; then the fence is left as it is. In both cases
+  /// `keeps` lives as long as this object: some work may have begun.
   void start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
              std::shared_ptr<const void> keeps);
 
@@ -57,6 +58,7 @@ class CudaWork {
   void wait_for_stream() const;
   void run() noexcept;
   void finish_ended(Items& pending) noexcept;
+  void give_up(Items& pending, Items::iterator item) noexcept;
   void finish(Items& pending, Items::iterator item, FenceState state) noexcept;
 
   const std::shared_ptr<const CudaDevice> device_;

@@ -103,6 +103,22 @@ TEST_F(CudaWorkTest, ThatIsStartedDuringTheEndIsFinishedToo) {
   EXPECT_EQ(stand_in::objects(), objects_before);
 }
 
+/// The GPU may go on with it, though the driver fails.
+TEST_F(CudaWorkTest, WhoseEndNobodyCanTellKeepsWhatItUses) {
+  const auto kept = std::make_shared<int>();
+  const auto fence = std::make_shared<Fence>();
+  {
+    CudaWork work(device_);
+    stand_in::hold_work(true);
+    stand_in::fail("cuEventQuery", 999);
+    work.start(nothing, fence, kept);
+    EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
+    EXPECT_EQ(kept.use_count(), 2);
+    stand_in::hold_work(false);
+  }
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
 TEST_F(CudaWorkTest, ThatCannotStartLeavesItsFence) {
   CudaWork work(device_);
   const auto fence = std::make_shared<Fence>();
