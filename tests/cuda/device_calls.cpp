@@ -140,6 +140,7 @@ Result push_context(Context context) {
       return Result::out_of_memory;
     }
     stack.pushed.at(stack.size++) = context;
+    ++machine.pushed;
     return ok;
   });
 }
@@ -151,7 +152,10 @@ Result pop_context(Context* context) {
     return invalid_context;
   }
   *context = stack.pushed.at(--stack.size);
-  return guarded("cuCtxPopCurrent", false, [](Machine& /*machine*/) { return ok; });
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  --machine.pushed;
+  return machine.forced("cuCtxPopCurrent").value_or(ok);
 }
 
 }  // namespace

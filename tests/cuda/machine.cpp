@@ -55,6 +55,7 @@ void Machine::reset_settings() {
   take_faults_of_environment();
   holds_work = false;
   flushes = 0;
+  calls.clear();
   for (auto& [stream, steps] : streams) {
     steps.clear();
   }
@@ -84,6 +85,11 @@ cuda::Uuid Machine::usual_uuid() {
 }
 
 std::optional<Result> Machine::forced(std::string_view function) {
+  if (const auto called = calls.find(function); called != calls.end()) {
+    ++called->second;
+  } else {
+    calls.emplace(function, 1);
+  }
   const bool is_copy = function == "cuMemcpyDtoHAsync" || function == "cuMemcpyHtoDAsync";
   if (is_copy && copies_before_loss && (*copies_before_loss)-- == 0) {
     lost = ecc_error;
@@ -223,6 +229,12 @@ void fail(const char* function, int result, int calls_before) {
   machine.failures.push_back({function, Result{result}, calls_before});
 }
 
+std::size_t failures_to_come() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  return machine.failures.size();
+}
+
 void hide(const char* function) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
@@ -266,8 +278,20 @@ std::size_t flushes() {
   return machine.flushes;
 }
 
+std::map<std::string, std::size_t, std::less<>> calls() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  return machine.calls;
+}
+
 std::size_t contexts_on_this_thread() {
   return contexts().size;
+}
+
+std::size_t contexts_on_all_threads() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  return machine.pushed;
 }
 
 }  // namespace framewire::test::cuda_stand_in

@@ -96,6 +96,8 @@ class Machine {
   std::optional<int> copies_before_loss;  // of the device
   bool holds_work = false;
   std::map<DeviceNumber, std::size_t> retained;
+  std::size_t pushed = 0;  // contexts of all threads
+  std::map<std::string, std::size_t, std::less<>> calls;
   std::size_t flushes = 0;
   std::map<MemoryHandle, Allocation> allocations;
   std::map<Address, std::size_t> reserved;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "tests/cuda/machine.hpp"
 #include "tests/cuda/stand_in.hpp"
@@ -298,6 +299,28 @@ bool Machine::free(Address address) {
   ::munmap(reinterpret_cast<void*>(address), found->second.bytes);
   mappings.erase(found);
   return true;
+}
+
+void end_objects() {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.streams.clear();
+  machine.events.clear();
+  machine.registered.clear();
+  machine.retained.clear();
+  for (const auto& [address, mapping] : std::exchange(machine.mappings, {})) {
+    ::munmap(mapping.alias, mapping.bytes);
+    if (mapping.handle == 0) {
+      ::munmap(reinterpret_cast<void*>(address), mapping.bytes);
+    }
+  }
+  for (const auto& [address, bytes] : std::exchange(machine.reserved, {})) {
+    ::munmap(reinterpret_cast<void*>(address), bytes);
+  }
+  for (const auto& [handle, allocation] : std::exchange(machine.allocations, {})) {
+    machine.free_bytes += allocation.is_imported ? 0 : allocation.bytes;
+    ::close(allocation.memfd);
+  }
 }
 
 void add_memory_functions(FunctionTable& functions) {

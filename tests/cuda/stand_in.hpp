@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 
 namespace framewire::test::cuda_stand_in {
 
@@ -32,6 +35,8 @@ void set_free_bytes(std::size_t bytes);
 
 /// The call of this function after `calls_before` others gives `result`, once.
 void fail(const char* function, int result, int calls_before = 0);
+/// How many of these have not come yet.
+std::size_t failures_to_come();
 /// cuGetProcAddress does not find it; nullptr: it finds all, each from its own version on (function_versions.hpp).
 void hide(const char* function);
 /// From now on every call that asks or starts anything gives `result`, as after an XID; 0: the GPU works.
@@ -45,9 +50,14 @@ std::byte* memory_at(std::uint64_t address);
 /// What was made and not ended, for tests that look for leaks: allocations, mappings, reserved ranges, registrations,
 /// streams, events, and retained contexts.
 std::size_t objects();
+/// Ends them all, as the driver does when a process ends.
+void end_objects();
 /// How often what RDMA devices wrote was flushed, since reset().
 std::size_t flushes();
-/// Contexts that this thread pushed and did not pop.
+/// How often each function was called since reset(), those of cuda.h by their names there, without "_v2".
+std::map<std::string, std::size_t, std::less<>> calls();
+/// Contexts that this thread, or any, pushed and did not pop.
 std::size_t contexts_on_this_thread();
+std::size_t contexts_on_all_threads();
 
 }  // namespace framewire::test::cuda_stand_in
