@@ -98,7 +98,10 @@ FileDescriptor descriptor_of(const Block& block) {
 class CudaSweep : public testing::Test {
  protected:
   CudaSweep() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
-  void SetUp() override { begin(); }
+  void SetUp() override {
+    cuda::functions();  // which a process loads once, so that every run has the same calls
+    begin();
+  }
   void TearDown() override { stand_in::reset(); }
 
   /// As a process starts, on a GPU that has to be told that RDMA devices wrote.
