@@ -36,7 +36,7 @@ constexpr const char* send_examples =
     "  1  failed\n"
     "  2  the command line is wrong\n"
     "  3  refused: by the receiver, or because there is no key\n"
-    "  4  the receiver was lost\n";
+    "  4  the receiver was lost, or none came\n";
 
 constexpr const char* receive_description =
     "Receives bytes from rdsend: to standard output or a file\n"
@@ -55,7 +55,7 @@ constexpr const char* receive_examples =
     "  1  failed\n"
     "  2  the command line is wrong\n"
     "  3  refused: by the sender, or because there is no key\n"
-    "  4  the sender was lost, or ended before the end of the data\n";
+    "  4  the sender was lost, none came, or it ended before the end of the data\n";
 
 struct RawOptions {
   RawCommonOptions common;
