@@ -15,6 +15,7 @@
 #include "command/json_text.hpp"
 #include "command/named_files.hpp"
 #include "command/standard_streams.hpp"
+#include "transport/address.hpp"
 #include "transport/session/subscriber.hpp"
 
 namespace framewire {
@@ -60,7 +61,7 @@ class ReceiveBytes {
   std::uint64_t received_bytes_ = 0;
   std::int64_t waited_ns_ = 0;
   std::string transport_;
-  std::string waiting_message_;  // the last one that was logged, or that was not worth logging
+  std::string waiting_message_;  // the last one that was logged
   Progress progress_;
   Subscriber subscriber_;
 };
@@ -73,6 +74,11 @@ void require_output(const ReceiveBytesOptions& options) {
     throw Error::failed(
         "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");
   }
+}
+
+Error no_sender(const HostPort& at) {
+  return Error::lost_peer("no sender came at " + format_host_port(at) +
+                          "; start one there with rdsend --listen '*:" + std::to_string(at.port) + "' FILE");
 }
 
 SubscriberOptions subscriber_options(const ReceiveBytesOptions& options, const Interruption& interruption) {
@@ -97,8 +103,8 @@ ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& int
                                        : SayProgress()),
       subscriber_(subscriber_options(options, interruption), log) {
   interruption_.set_wake([this] { subscriber_.wake(); });
-  waiting_message_ = subscriber_.status().message;
   if (options.is_verbose) {
+    waiting_message_ = subscriber_.status().message;
     log_.info(waiting_message_);
   }
 }
@@ -188,12 +194,13 @@ void ReceiveBytes::require_reader() {
   }
 }
 
-/// Logs once where the bytes come from and how they are protected. While listening, also logs why a sender was turned
-/// away.
+/// Logs once where the bytes come from and how they are protected. Before that, why a sender was turned away, or cannot
+/// be reached.
 void ReceiveBytes::note(const SubscriberStatus& status) {
-  if (options_.endpoint.listen && status.state == SubscriberState::waiting && status.message != waiting_message_) {
-    waiting_message_ = status.message;  // why a sender was turned away
-    log_.warning(waiting_message_);
+  if (status.state == SubscriberState::waiting && status.message != waiting_message_ &&
+      !status.message.starts_with("waiting for")) {
+    waiting_message_ = status.message;
+    log_.line(options_.endpoint.listen ? LogLevel::warning : LogLevel::info, waiting_message_);
   }
   if (transport_.empty() && !status.start_line.empty()) {
     transport_ = status.transport;
@@ -217,6 +224,9 @@ void ReceiveBytes::require_session(const SubscriberStatus& status) const {
       break;
   }
   if (received_bytes_ == 0) {
+    if (options_.endpoint.dial && status.message.starts_with("nothing listens")) {
+      throw no_sender(*options_.endpoint.dial);
+    }
     const bool was_lost = !transport_.empty() && status.exit_status == ExitStatus::lost_peer;
     throw Error(status.exit_status, (was_lost ? "lost the sender before its first byte: " : "") + status.message);
   }

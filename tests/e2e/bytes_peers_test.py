@@ -154,6 +154,23 @@ class Peers(BytePrograms):
                 self.one_message(ended, "no-such-host.invalid")
                 self.assertRegex(ended.text, "not known")
 
+    def test_nobody_there_to_receive_from(self):
+        for verbose in ((), ("-v",)):
+            with self.subTest(verbose):
+                port = self.refusing_port()
+                receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", *verbose,
+                                      self.file("copy"))
+                receiver.wait_line(f"^nothing listens at 127.0.0.1:{port}; ")  # at once: it waits ten seconds
+                receiver.interrupt()
+                self.ends(receiver, harness.FAILED)
+        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", "--retry", "500ms",
+                              self.file("copy"))
+        self.ends(receiver, harness.LOST)
+        self.one_message(receiver, rf"no sender came at 127\.0\.0\.1:{port}; "
+                                   rf"start one there with rdsend --listen '\*:{port}' FILE$")
+        self.assertLessEqual(len([line for line in receiver.lines if "nothing listens" in line]), 1, receiver.text)
+        self.assertFalse(self.file("copy").exists())
+
     # ---- transfers that end early
 
     def test_killed_at_any_byte(self):
