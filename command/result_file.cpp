@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,8 +18,16 @@ namespace framewire {
 
 ResultFile::ResultFile(std::string path, Purpose purpose)
     : path_(std::move(path)), purpose_(purpose), is_pipe_(is_named_pipe(path_)) {
-  file_ = is_pipe_ ? open_named_pipe(path_, [] { return true; })
-                   : FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+  if (is_pipe_) {
+    file_ = open_named_pipe(path_, [] { return true; });
+  } else {
+    file_.reset(::open(path_.c_str(), flags | O_EXCL, 0666));
+    is_new_ = file_.valid();
+    if (!is_new_ && errno == EEXIST) {
+      file_.reset(::open(path_.c_str(), flags | O_TRUNC, 0666));
+    }
+  }
   if (!file_.valid() && is_pipe_ && errno == ENXIO) {
     fail_unread();
   }
@@ -28,6 +37,15 @@ ResultFile::ResultFile(std::string path, Purpose purpose)
 }
 
 void ResultFile::write(std::string_view text) {
+  try {
+    write_all(text);
+  } catch (...) {
+    remove_if_new();
+    throw;
+  }
+}
+
+void ResultFile::write_all(std::string_view text) {
   constexpr std::int64_t timeout_ns = ns_per_s;
   while (!text.empty()) {
     const ssize_t count = ::write(file_.get(), text.data(), text.size());
@@ -42,6 +60,17 @@ void ResultFile::write(std::string_view text) {
     } else if (count < 0 && errno != EINTR) {
       throw Error::from_errno("write " + std::string(purpose_.what) + " to " + quote(path_), errno);
     }
+  }
+}
+
+/// Not what was there before, and not what somebody has put there meanwhile.
+void ResultFile::remove_if_new() noexcept {
+  struct stat ours {};
+  struct stat there {};
+  if (is_new_ && ::fstat(file_.get(), &ours) == 0 && ::lstat(path_.c_str(), &there) == 0 &&
+      ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) {
+    ::unlink(path_.c_str());
+    is_new_ = false;
   }
 }
 

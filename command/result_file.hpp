@@ -19,16 +19,19 @@ class ResultFile {
   };
   /// Creates the file, or empties it. Throws Error.
   ResultFile(std::string path, Purpose purpose);
-  /// Throws Error.
+  /// Throws Error. A file that was not there before is removed then: a part of it looks like a result.
   void write(std::string_view text);
 
  private:
+  void write_all(std::string_view text);
+  void remove_if_new() noexcept;
   [[noreturn]] void fail_unread() const;
 
   const std::string path_;
   const Purpose purpose_;
   const bool is_pipe_;
   FileDescriptor file_;
+  bool is_new_ = false;  // nothing had this name
 };
 
 }  // namespace framewire

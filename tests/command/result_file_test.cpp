@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -70,6 +73,54 @@ TEST_F(ResultFileTest, GivesAPipeMoreThanItHolds) {
   }
   reader.join();
   EXPECT_EQ(got, text);
+}
+
+/// Files have no room, as on a full disk, while it lives.
+class NoRoom {
+ public:
+  NoRoom() {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  NoRoom(const NoRoom&) = delete;
+  NoRoom& operator=(const NoRoom&) = delete;
+  ~NoRoom() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  decltype(std::signal(SIGXFSZ, SIG_IGN)) handler_ = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST_F(ResultFileTest, LeavesNoFileThatItCouldNotWrite) {
+  const NoRoom no_room;
+  EXPECT_EQ(failure_of(path_), "cannot write the words to '" + path_ + "': File too large");
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(ResultFileTest, RemovesNothingThatWasThereBefore) {
+  const std::string link = folder_.file("link");
+  const std::string loose = folder_.file("loose");
+  std::ofstream(path_) << "before";
+  std::filesystem::create_symlink(path_, link);
+  std::filesystem::create_symlink(folder_.file("behind"), loose);
+  const NoRoom no_room;
+  for (const std::string& path : {path_, link, loose}) {
+    EXPECT_EQ(failure_of(path), "cannot write the words to '" + path + "': File too large");
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+}
+
+TEST_F(ResultFileTest, RemovesNothingThatHasTakenItsName) {
+  ResultFile file(path_, purpose);
+  std::filesystem::rename(path_, folder_.file("moved"));
+  std::ofstream(path_) << "another";
+  const NoRoom no_room;
+  EXPECT_THROW(file.write("words"), Error);
+  EXPECT_EQ(std::filesystem::file_size(path_), 7U);
 }
 
 TEST_F(ResultFileTest, SaysWhatIsWrongWithAFile) {
