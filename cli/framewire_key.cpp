@@ -5,12 +5,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "command/command_line.hpp"
+#include "command/named_files.hpp"
 #include "command/run_program.hpp"
 #include "transport/control/key_file.hpp"
 
@@ -78,6 +81,13 @@ void import_from(const Options& options, const std::string& path) {
              path);
 }
 
+/// Only the folders of the default path are made: others may be a typing error.
+void require_folder(const Options& options) {
+  if (std::error_code error; !options.file.empty() && !std::filesystem::exists(options.file, error)) {
+    framewire::require_writable(options.file, "--file");
+  }
+}
+
 void run(const Options& options) {
   const std::string path = options.file.empty() ? framewire::default_key_path() : options.file;
   if (options.show_path) {
@@ -90,8 +100,10 @@ void run(const Options& options) {
     }
     framewire::export_key(path, STDOUT_FILENO);
   } else if (!options.import_from.empty()) {
+    require_folder(options);
     import_from(options, path);
   } else {
+    require_folder(options);
     framewire::create_key(path);
     fmt::print(
         "made a key in {}\ncarry it to the other machine: framewire key {}--export | ssh OTHER framewire key --import "

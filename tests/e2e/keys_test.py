@@ -42,6 +42,18 @@ class Keys(harness.EndToEnd):
         self.assertIn(str(path), again.text)
         self.assertEqual(path.read_bytes(), before)
 
+    def test_no_folder_is_made_for_a_key_file_that_is_named(self):
+        nowhere = self.file("nowhere")
+        words = self.file("words")
+        words.write_text("0" * 64)
+        for path, why in ((nowhere / "key", "No such file"), (words / "key", "Not a directory")):
+            for more in ((), ("--import", words)):
+                program = self.start(harness.BIN / "framewire-key", "--file", path, *more)
+                self.ends(program, harness.FAILED)
+                self.one_message(program, rf"--file is '{re.escape(str(path))}', which cannot be written \({why}.*\); "
+                                          "name a")
+        self.assertFalse(nowhere.exists())
+
     def test_export_and_import_carry_it(self):
         made = self.make_key("made")
         self.addCleanup(os.umask, os.umask(0))
