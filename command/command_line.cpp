@@ -18,9 +18,16 @@ namespace {
 constexpr const char* link_group = "Link";
 constexpr const char* usual_group = "Options";
 
+/// "framewire-key 0.1.0", also for what is called "framewire key" in its help.
+std::string version_of(const CLI::App& app) {
+  std::string program = app.get_name();
+  std::ranges::replace(program, ' ', '-');
+  return program + " " + FRAMEWIRE_VERSION;
+}
+
 void add_options_of_every_program(CLI::App& app) {
   app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version and exit");
+  app.set_version_flag("--version", version_of(app), "print the version and exit");
 }
 
 /// CLI11 takes "[a,b]" for a list wherever there may be several values, drops the brackets and splits it at commas, but
@@ -206,7 +213,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
     std::fputs(help_text(read_manual(app)).c_str(), stdout);
     return false;
   } catch (const CLI::CallForVersion&) {
-    std::printf("%s %s\n", app.get_name().c_str(), FRAMEWIRE_VERSION);
+    std::printf("%s\n", version_of(app).c_str());
     return false;
   } catch (const CLI::ParseError& error) {
     throw plain(app, error);

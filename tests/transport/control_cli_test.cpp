@@ -75,7 +75,7 @@ TEST(FramewireProgram, ListsItsSubcommands) {
 TEST(FramewireProgram, NamesItsVersion) {
   const TemporaryFolder folder;
   EXPECT_EQ(framewire(folder, {"--version"}).out, "framewire " FRAMEWIRE_VERSION "\n");
-  EXPECT_EQ(framewire(folder, {"key", "--version"}).out, "framewire key " FRAMEWIRE_VERSION "\n");
+  EXPECT_EQ(framewire(folder, {"key", "--version"}).out, "framewire-key " FRAMEWIRE_VERSION "\n");
 }
 
 TEST(FramewireProgram, RefusesWhatIsNoSubcommand) {
