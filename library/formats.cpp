@@ -198,8 +198,8 @@ fw_result fw_pixel_format_from_name(const char* name, int32_t* pixel_format) {
     require(pixel_format, "fw_pixel_format_from_name", "pixel_format");
     const auto format = pixel_format_from_name(name);
     if (!format) {
-      throw Failure(FW_ERROR_ARGUMENT, "fw_pixel_format_from_name(): name is " + quote(name) + "; it takes bytes, " +
-                                           pixel_format_names());
+      throw Failure(FW_ERROR_ARGUMENT, "fw_pixel_format_from_name(): the pixel format is " + quote(name) +
+                                           "; it takes bytes, " + pixel_format_names());
     }
     *pixel_format = static_cast<std::int32_t>(*format);
     return FW_OK;

@@ -352,6 +352,21 @@ class Wrong(Streams):
             framewire.send("test", (8, 8), listen=f"127.0.0.1:{stream.sender.port}")
         self.assertIsInstance(caught.exception, OSError)
 
+    def test_messages_name_no_functions_of_c(self):
+        sender = framewire.Sender(listen="127.0.0.1:0")
+        self.addCleanup(sender.close)
+        stream = sender.add_stream("test")
+        for call, message in (
+                (framewire.Sender(listen="127.0.0.1:0").start, "the sender has no stream; call add_stream() first"),
+                (lambda: sender.port, "the sender was not started; call start() first"),
+                (lambda: stream.claim(unwatched=True), "the stream has no format yet; call begin() first"),
+                (lambda: stream.begin((0, 5)), "the frame size is 0x5"),
+                (lambda: stream.begin((8, 8), "rgb565"), "the pixel format is 'rgb565'; it takes bytes, "),
+                (lambda: sender.add_stream("a fw_b() b"), "the name is 'a fw_b() b'")):
+            with self.subTest(message), self.assertRaises(framewire.Error) as caught:
+                call()
+            self.assertEqual(str(caught.exception)[:len(message)], message)
+
     def test_calls_out_of_order(self):
         sender = framewire.Sender(listen="127.0.0.1:0")
         self.addCleanup(sender.close)

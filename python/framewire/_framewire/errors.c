@@ -1,6 +1,8 @@
 // Exceptions: one for each error of the library.
 #include "common.h"
 
+#include <string.h>
+
 struct exception {
   fw_result result;
   const char* name;
@@ -65,6 +67,34 @@ bool add_exceptions(PyObject* module) {
   return add_exception(module, &end_of_stream, NULL);
 }
 
+// How long the name of a function of the library is that `text` begins with, as in "fw_sender_start()"; 0: none.
+static size_t function_length(const char* text) {
+  const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+  return strncmp(text, "fw_", 3) == 0 && strncmp(text + name, "()", 2) == 0 ? name + 2 : 0;
+}
+
+// The function that failed has another name in Python, where the traceback shows it. What else the message names is a
+// method here: "call fw_sender_start() first" becomes "call start() first".
+static void raise_message(PyObject* type) {
+  char words[1024];  // no message of the library is longer
+  size_t size = 0;
+  const char* text = fw_message();
+  const size_t failed = function_length(text);
+  if (failed > 0 && strncmp(text + failed, ": ", 2) == 0) {
+    text += failed + 2;
+  }
+  while (*text != '\0' && size + 1 < sizeof words) {
+    const size_t length = function_length(text);
+    const char* method = length > 0 ? memchr(text + 3, '_', length - 3) : NULL;
+    if (method != NULL) {
+      text = method + 1;
+    }
+    words[size++] = *text++;
+  }
+  words[size] = '\0';
+  PyErr_SetString(type, words);
+}
+
 void* raise_result(fw_result result) {
   if (result == RAISED) {
     return NULL;
@@ -83,7 +113,7 @@ void* raise_result(fw_result result) {
     // The library speaks of references; here they are frames, and arrays that were made of them.
     PyErr_SetString(type, "this program holds every slot: release frames, and drop the arrays made of them, first");
   } else if (result < 0) {
-    PyErr_SetString(type, fw_message());
+    raise_message(type);
   } else {
     PyErr_Format(type, "unexpected result %s", fw_result_name(result));
   }
