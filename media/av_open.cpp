@@ -189,6 +189,9 @@ Error open_error(const AvInputOptions& options, const Address& address, const In
   if (code == AVERROR(ENOENT) && address.is_file) {
     return Error::failed(start + "there is no such file; a SOURCE is gl:NAME, pattern, -, or a file, URL or device");
   }
+  if (code == AVERROR(ENOENT) && is_camera(address)) {
+    return Error::failed(start + "there is no such device; `ls /dev/video*` shows the cameras");
+  }
   const bool needs_size = messages.last().find("icture size") != std::string::npos ||
                           messages.last().find("ideo size") != std::string::npos;
   if (needs_size && options.size.width == 0) {
@@ -203,6 +206,9 @@ Error open_error(const AvInputOptions& options, const Address& address, const In
     why += " (" + messages.last() + ")";
   } else if (!messages.last().empty()) {
     why = messages.last();
+  }
+  if (messages.last().find("open display") != std::string::npos) {
+    why += "; x11grab::0 is the display :0, see $DISPLAY";
   }
   return Error::failed(start + why);
 }
