@@ -31,7 +31,7 @@ namespace {
 
 [[noreturn]] void not_an_address(std::string_view text) {
   throw Error::usage(fmt::format(
-      "{} is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from 0 to 65535", quote(text)));
+      "{} is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port up to 65535", quote(text)));
 }
 
 std::uint16_t parse_port(std::string_view digits, std::string_view whole) {

@@ -238,9 +238,10 @@ TEST(SceneFile, NeedsSources) {
 
 TEST(SceneFile, SaysWhereASourceIsWrong) {
   const auto error = [](const std::string& source) { return scene_error("[[layer]]\nsource = '" + source + "'\n"); };
-  EXPECT_EQ(error("box:99999/a"),
-            "2:10: source: 'box:99999' is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from "
-            "0 to 65535");
+  EXPECT_EQ(
+      error("box:99999/a"),
+      "2:10: source: 'box:99999' is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port up to "
+      "65535");
   EXPECT_EQ(error("box:0"), "2:10: source: 'box:0' names port 0, where nobody listens; leave it out for port 5290");
   EXPECT_EQ(error("*:5290"),
             "2:10: source is '*:5290': all addresses cannot be dialled; name one, or wait for a sender with --listen "
