@@ -282,10 +282,12 @@ void Recorder::leave_out_claimed() {
 std::string Recorder::describe_missing() const {
   const std::string count = std::to_string(frames_missing());
   return words_.is_of_pictures
-             ? "lacks " + count + " repeated pictures and plays too fast, because writing was too slow"
+             ? "lacks " + count +
+                   " repeated pictures and plays too fast, because writing, or this machine, was too slow"
              : "lacks " + count +
-                   " skipped frames and plays too fast, because writing was too slow, or more than a second was "
-                   "skipped at once";
+                   " skipped frames and plays too fast, because writing, or this machine, was too slow, or more than a "
+                   "second "
+                   "was skipped at once";
 }
 
 void Recorder::finish() {
