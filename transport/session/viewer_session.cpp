@@ -282,11 +282,6 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   link_->set_memory(choose_memory(*link_, kinds, offered));
 }
 
-/// To the memory that is wanted, also where frames come in host memory instead: it says why.
-MemoryAccess ViewerSession::access_to_memory() const {
-  return link_->access_to(memory_.empty() ? link_->memory() : *memory_.front());
-}
-
 /// A pool of a kind that was not agreed on cannot be imported.
 void ViewerSession::check_memory(const EpochMessage& epoch) const {
   const std::string agreed(link_->memory().name());
@@ -456,10 +451,9 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
     if (traits(link_->kind()).may_prove_unusable && may_change_link_ && error.status() == ExitStatus::failed) {
       throw LinkUnusable(link_->kind(), error.what());
     }
-    const MemoryKind& memory = link_->memory();
-    const bool may_get_copies = traits(link_->kind()).shares_memory && !memory.is_host();
+    const bool may_get_copies = traits(link_->kind()).shares_memory && !link_->memory().is_host();
     if (may_get_copies && error.status() == ExitStatus::failed) {
-      throw MemoryUnusable(memory, error.what());
+      throw MemoryUnusable(link_->memory(), error.what());
     }
     throw;
   }

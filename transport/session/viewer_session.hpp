@@ -160,7 +160,10 @@ class ViewerSession {
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
-  [[nodiscard]] MemoryAccess access_to_memory() const;
+  /// To the memory that is wanted, also where frames come in host memory instead: it says why.
+  [[nodiscard]] MemoryAccess access_to_memory() const {
+    return link_->access_to(memory_.empty() ? link_->memory() : *memory_.front());
+  }
   void check_memory(const EpochMessage& epoch) const;
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& message) const;
