@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -166,6 +167,18 @@ void say(const std::string& message) {
   std::fputs(("framewire-bench: " + printable(message) + "\n").c_str(), stderr);
 }
 
+/// Another memory than the one that was asked for is never silent.
+void say_other_memory(const std::vector<RowResult>& rows, const MemoryKind& wanted) {
+  std::set<std::string> said;
+  for (const RowResult& row : rows) {
+    const std::string& memory = row.receiving_side().memory;
+    if (!memory.empty() && memory != wanted.name() && said.insert(row.plan.transport).second) {
+      say("warning: --memory is " + std::string(wanted.name()) + ", and messages over " + row.plan.transport +
+          " came in host memory");
+    }
+  }
+}
+
 ExitStatus run_client(const BenchOptions& options) {
   if (!options.plot_file.empty()) {
     require_writable(options.plot_file);
@@ -194,6 +207,7 @@ ExitStatus run_client(const BenchOptions& options) {
   if (!fault || !results.rows().empty()) {
     print(results, options);
   }
+  say_other_memory(results.rows(), memory.kind());
   if (!options.plot_file.empty() && !results.rows().empty()) {
     write_plot(results.rows(), options.plot_file);
   }

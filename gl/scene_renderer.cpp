@@ -105,8 +105,8 @@ void SceneRenderer::convert_by(std::string_view shader, std::string_view fragmen
                  OffscreenTarget(size), GlVertexArray::create()});
 }
 
-/// Not where a driver's storage buffers end before the frame does.
-void SceneRenderer::compute_by(std::string_view source) {
+/// Not where a driver's storage buffers end before the frame does, nor where it does not compile the shader.
+void SceneRenderer::compute_by(std::string_view source) try {
   GLint64 largest_bytes = 0;
   glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &largest_bytes);
   if (static_cast<GLint64>(readback_bytes()) > largest_bytes) {
@@ -117,6 +117,8 @@ void SceneRenderer::compute_by(std::string_view source) {
   ShaderProgram program = ShaderProgram::of_compute(yuv_shader, source);
   const int rows = program.uniform("rows");
   computation_.emplace(Computation{std::move(program), rows, static_cast<std::uint64_t>(alignment_bytes)});
+} catch (const ShaderError&) {
+  computation_.reset();
 }
 
 void SceneRenderer::draw_picture(const SceneUniforms& moment) const noexcept {

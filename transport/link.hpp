@@ -78,6 +78,18 @@ struct MemoryAccess {
   }
 };
 
+/// ReceiverLink::begin_epoch() cannot map the memory in which the sender shares its frames, because this machine
+/// refuses it. The next session asks for copies of them.
+class MemoryUnusable : public Error {
+ public:
+  MemoryUnusable(const MemoryKind& memory, const std::string& message)
+      : Error(ExitStatus::lost_peer, message), memory_(&memory) {}
+  [[nodiscard]] const MemoryKind* memory() const noexcept { return memory_; }
+
+ private:
+  const MemoryKind* memory_;
+};
+
 /// What both ends of every link have in common.
 class LinkEnd {
  public:

@@ -24,7 +24,7 @@ class LastingMisfit {
 
   /// Of one frame: whether its stream's rate fits the screen's, as that is known now. True once at most: say it.
   [[nodiscard]] bool is_to_be_said(bool fits) noexcept {
-    frames_ = fits ? 0 : frames_ + 1;
+    frames_ = fits ? 0 : std::min(frames_ + 1, enough_frames);
     return frames_ >= enough_frames && !std::exchange(has_said_, true);
   }
 

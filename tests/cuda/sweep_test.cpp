@@ -95,6 +95,9 @@ FileDescriptor descriptor_of(const Block& block) {
   return FileDescriptor(::fcntl(block.descriptor(), F_DUPFD_CLOEXEC, 0));
 }
 
+/// How often these are called depends on the time: an event is used again once its work has ended.
+const std::set<std::string> timed{"cuEventQuery", "cuEventCreate", "cuEventDestroy"};
+
 class CudaSweep : public testing::Test {
  protected:
   CudaSweep() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
@@ -119,7 +122,7 @@ class CudaSweep : public testing::Test {
     if (!outcome.fault.empty()) {
       EXPECT_TRUE(names(outcome.fault, call)) << outcome.fault;
     } else if (stand_in::failures_to_come() != 0) {
-      EXPECT_EQ(call.function, "cuEventQuery") << "how often it is called depends on the time";
+      EXPECT_TRUE(timed.contains(call.function)) << "it was called less often than before";
     } else {
       EXPECT_TRUE(outcome.frames_skipped != 0 || ending.contains(call.function) || not_needed.contains(call.function))
           << "nobody was told";

@@ -18,7 +18,8 @@ class GpuMemory(harness.EndToEnd):
     def with_gpu(self, uuid=IMPORTING) -> dict:
         """An environment with a GPU of that identity. OpenGL draws with the one of llvmpipe's."""
         paths = [str(STAND_IN), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-        return self.environment(LD_LIBRARY_PATH=":".join(paths), FRAMEWIRE_STAND_IN_UUID=uuid)
+        return self.environment(LD_LIBRARY_PATH=":".join(paths), FRAMEWIRE_STAND_IN_UUID=uuid,
+                                LIBGL_ALWAYS_SOFTWARE="1")
 
     def stream(self, source, *options, sender=CUDA, viewer=CUDA, uuid=IMPORTING, frames=30, environment=None):
         """One viewer of `source`, which ends after `frames`; how both ended."""
@@ -287,7 +288,8 @@ class InAWindow(GpuMemory, windows.OnADisplay):
         """CUDA's second one. If the first one is named, its memory is not the sender's: frames come in host memory."""
         before_importing = IMPORTING[:-2] + "ff"
         sends = self.send_on("gl:waves", "--size", "320x180", *CUDA, environment=self.with_gpu())
-        two = self.with_display() | self.with_gpu(before_importing) | {"FRAMEWIRE_STAND_IN_DEVICES": "2"}
+        display = {name: self.with_display()[name] for name in ("DISPLAY", "ASAN_OPTIONS")}
+        two = self.with_gpu(before_importing) | display | {"FRAMEWIRE_STAND_IN_DEVICES": "2"}
         seen = []
         for memory in ("cuda", "cuda:0000:3b:00.0"):
             views = self.view(sends.address, "--frames", "20", "--memory", memory, headless=False, environment=two)

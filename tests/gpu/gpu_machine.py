@@ -113,6 +113,8 @@ def end(process: subprocess.Popen, within_s: float) -> tuple[int, float]:
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode, used.ru_utime + used.ru_stime
+        if time.monotonic() > deadline + LONGEST_END_S:
+            raise Failed(f"process {process.pid} does not end, not even by SIGKILL: its driver may hang")
         if time.monotonic() > deadline:
             os.kill(process.pid, signal.SIGKILL)  # process.kill() may take its status
         time.sleep(0.02)

@@ -69,6 +69,8 @@ def first_pictures(machine: Machine, name: str, source: str, send: list[str], vi
     finally:
         os.kill(sender.pid, signal.SIGTERM)
         end(sender, LONGEST_END_S)
+    if "cuda" in view and "memory=cuda " not in machine.log(f"{name}-viewer"):
+        raise Failed(f"the frames do not come in GPU memory: {machine.log(f'{name}-viewer').strip()[-300:]}")
     return frames
 
 

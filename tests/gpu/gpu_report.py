@@ -67,8 +67,11 @@ def goals(results: dict) -> list[dict]:
 
 
 def table(titles: list[str], rows: list[list[str]]) -> str:
+    def text_of(cell: str) -> str:
+        return " ".join(cell.split()).replace("|", "/")
+
     lines = [titles, ["---"] * len(titles), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |\n" for line in lines)
+    return "".join("| " + " | ".join(map(text_of, line)) + " |\n" for line in lines)
 
 
 def stream_row(name: str, result: dict) -> list[str]:

@@ -11,7 +11,7 @@ STREAM = {"fps": 60.01, "shown": 3590, "skipped": 0, "superseded": 2, "latency p
 
 
 def results() -> dict:
-    return {"machine": {"gpu": "a GPU"}, "cuda": ["CUDA: 13.0", "one | two"], MINUTE: dict(STREAM),
+    return {"machine": {"gpu": "a GPU"}, "cuda": ["CUDA: 13.0", "one |\ntwo"], MINUTE: dict(STREAM),
             SIX: {**STREAM, "GPU load (%)": None}, STREAM_SPEED: {"ratio": 0.93},
             BENCH: {"latency, 33177600 bytes": {"messages/s": 80000, "latency p50 (us)": 12.5}},
             COPIES: {"readback, cuMemcpyDtoH": 0.61, "readback, GPU copies, slices 1, two in flight": 0.64}}

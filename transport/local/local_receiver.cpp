@@ -66,12 +66,21 @@ LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t sl
                   slot_bytes,
                   record.stride_bytes,
                   record.slot_count,
-                  memory().import(std::move(descriptors[0]), record.stride_bytes * record.slot_count),
+                  import(std::move(descriptors[0]), record.stride_bytes * record.slot_count),
                   std::vector<SliceAssembly>(record.slot_count)};
   const std::scoped_lock lock(mutex_);
   require_room_for_ring(pools_.size());
   pools_.push_back(std::move(pool));
   return {};
+}
+
+std::shared_ptr<const Block> LocalReceiver::import(FileDescriptor descriptor, std::uint64_t size_bytes) const try {
+  return memory().import(std::move(descriptor), size_bytes);
+} catch (const Error& error) {
+  if (memory().is_host() || error.status() != ExitStatus::failed) {
+    throw;
+  }
+  throw MemoryUnusable(memory(), error.what());
 }
 
 /// An honest sender has handed the pool over before it announces the format.

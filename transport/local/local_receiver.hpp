@@ -54,6 +54,7 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] const LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
   [[nodiscard]] MappedPool* find_pool(std::uint32_t epoch) noexcept;
+  [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const;
   void await_pool(std::int64_t deadline_ns) const;
   std::optional<IncomingFrame> take_slice() noexcept;
   std::nullopt_t fail(std::string why) noexcept;

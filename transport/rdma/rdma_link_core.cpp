@@ -81,9 +81,11 @@ MemoryAccess RdmaLinkCore::access_to(const MemoryKind& memory) const {
   if (memory.is_host() || access_) {
     return memory.is_host() ? MemoryAccess{} : *access_;
   }
-  if (!tried_ || tried_->way.empty()) {
+  if (!tried_) {  // once: takes() must not change when frames rely on it
     tried_ = try_access(connection_->protection_domain(), memory);
-    told_way_ = tried_->way;
+    if (!tried_->way.empty()) {
+      told_way_ = tried_->way;
+    }
   }
   return *tried_;
 }

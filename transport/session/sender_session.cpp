@@ -134,7 +134,8 @@ void SenderSession::join(NegotiatedSession agreed) {
   context_.log->info(context_.label_of(report_.viewer, stream_->options()) + ": " +
                      start_line(choice.link, report_.memory, authenticated_.auth, authenticated_.control,
                                 choice.encrypt, format ? describe(*format) : std::string()) +
-                     (choice.pulls ? " mode=pull" : "") + report_.memory_access.note());
+                     (choice.pulls ? " mode=pull" : "") +
+                     (choice.pulls && report_.memory_access.is_by_copies() ? "" : report_.memory_access.note()));
 }
 
 /// Changes the link after one side could not use the current one and the viewer chose another. The first subscription

@@ -1,4 +1,4 @@
-// How a Subscriber's last session ends: the program has taken every frame, or wants no more.
+// How a Subscriber's sessions end: the program has taken every frame, or wants no more, or something failed.
 #include <sys/socket.h>
 
 #include <mutex>
@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/wait.hpp"
+#include "memory/out_of_memory.hpp"
 #include "transport/session/subscriber_implementation.hpp"
 
 namespace framewire {
@@ -30,11 +32,44 @@ void Subscriber::Implementation::finish_if_done() {
 /// For good: this machine would refuse it again. Returns what ends the session. The subscriber's thread.
 Error Subscriber::Implementation::give_up_memory(const MemoryUnusable& error) {
   std::erase(preferences_.memory, error.memory());
+  changes_memory_ = true;
   {
     const std::scoped_lock lock(mutex_);
     status_.memory_refusal = error.what();
   }
   return options_.reconnect ? Error::lost_peer(error.what()) : Error::failed(error.what());
+}
+
+/// Sets the status for an error. Call with the mutex. Returns true when there will be no further session. `line` is to
+/// be logged then.
+bool Subscriber::Implementation::give_up(const Error& error, bool had_session, std::string& line) {
+  // A listening viewer always waits for the next sender.
+  const bool is_refused = error.status() == ExitStatus::refused && !acceptor_;
+  // An established session that failed, but was not lost, would fail again for the same reason: no memory for the ring,
+  // or an unknown format.
+  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !acceptor_;
+  const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
+  if (had_session && flows_.frames_received() != frames_before_session_) {
+    no_session_since_ns_ = monotonic_ns();  // only a session with frames restarts the timeout of --retry
+  }
+  const bool changes_memory = std::exchange(changes_memory_, false);
+  if (changes_memory) {  // another session at once is no retry; there is one for each kind at most
+    no_session_since_ns_ = monotonic_ns();
+  }
+  const bool timed_out =
+      !changes_memory && options_.retry_ns >= 0 && monotonic_ns() - no_session_since_ns_ >= options_.retry_ns;
+  status_.message = error.what();
+  status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
+  if (is_final || timed_out) {
+    status_.state = SubscriberState::failed;
+    status_.exit_status = error.status();
+    status_.is_out_of_memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
+  }
+  if (had_session && !is_refused && !cannot_go_on) {
+    line = "lost the sender: " + status_.message;
+  }
+  tell_program();
+  return is_final || timed_out;
 }
 
 /// After its bye the sender waits only for ours. close() says it when the program wants no more frames, or this thread

@@ -457,33 +457,6 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
   }
 }
 
-/// Sets the status for an error. Call with the mutex. Returns true when there will be no further session. `line` is to
-/// be logged then.
-bool Subscriber::Implementation::give_up(const Error& error, bool had_session, std::string& line) {
-  // A listening viewer always waits for the next sender.
-  const bool is_refused = error.status() == ExitStatus::refused && !acceptor_;
-  // An established session that failed, but was not lost, would fail again for the same reason: no memory for the ring,
-  // or an unknown format.
-  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !acceptor_;
-  const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
-  if (had_session && flows_.frames_received() != frames_before_session_) {
-    no_session_since_ns_ = monotonic_ns();  // only a session with frames restarts the timeout of --retry
-  }
-  const bool timed_out = options_.retry_ns >= 0 && monotonic_ns() - no_session_since_ns_ >= options_.retry_ns;
-  status_.message = error.what();
-  status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
-  if (is_final || timed_out) {
-    status_.state = SubscriberState::failed;
-    status_.exit_status = error.status();
-    status_.is_out_of_memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
-  }
-  if (had_session && !is_refused && !cannot_go_on) {
-    line = "lost the sender: " + status_.message;
-  }
-  tell_program();
-  return is_final || timed_out;
-}
-
 bool Subscriber::Implementation::wait_before_retry() {
   std::unique_lock lock(mutex_);
   return !changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });

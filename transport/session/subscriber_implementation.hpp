@@ -136,6 +136,7 @@ class Subscriber::Implementation {
   mutable std::mutex clock_mutex_;                 // apart, because every picture asks for it; guards the next one
   ClockEstimate clock_;
   std::int64_t no_session_since_ns_ = 0;  // the subscriber's thread
+  bool changes_memory_ = false;           // the same: the next session asks for other memory
   LinkFallbackPolicy link_fallback_;      // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread

@@ -446,14 +446,13 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
     return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
   } catch (const AllocationStopped&) {
     throw;  // this side stops; the link is not at fault
+  } catch (const MemoryUnusable&) {
+    link_->memory().require_device();
+    throw;
   } catch (const Error& error) {
     link_->memory().require_device();
     if (traits(link_->kind()).may_prove_unusable && may_change_link_ && error.status() == ExitStatus::failed) {
       throw LinkUnusable(link_->kind(), error.what());
-    }
-    const bool may_get_copies = traits(link_->kind()).shares_memory && !link_->memory().is_host();
-    if (may_get_copies && error.status() == ExitStatus::failed) {
-      throw MemoryUnusable(link_->memory(), error.what());
     }
     throw;
   }

@@ -49,17 +49,6 @@ class LinkUnusable : public Error {
   LinkKind link_;
 };
 
-/// This end cannot map the memory in which the sender shares its frames. The next session asks for copies of them.
-class MemoryUnusable : public Error {
- public:
-  MemoryUnusable(const MemoryKind& memory, const std::string& message)
-      : Error(ExitStatus::lost_peer, message), memory_(&memory) {}
-  [[nodiscard]] const MemoryKind* memory() const noexcept { return memory_; }
-
- private:
-  const MemoryKind* memory_;
-};
-
 /// Used by the subscriber's thread, except link(), the atomics and functions marked "any thread".
 class ViewerSession {
  public:
