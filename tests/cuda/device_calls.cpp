@@ -69,16 +69,14 @@ Result device_name(char* name, int bytes, DeviceNumber device) {
 /// The first version: that of the GPU, also for a slice of it.
 Result device_uuid(cuda::Uuid* uuid, DeviceNumber device) {
   return guarded("cuDeviceGetUuid", false, [&](Machine& machine) {
-    *uuid = machine.uuid;
-    uuid->back() = static_cast<std::uint8_t>(uuid->back() + (machine.has_slices ? 0 : device));
+    *uuid = uuid_of(machine, machine.has_slices ? 0 : device);
     return is_device(machine, device) ? ok : invalid_device;
   });
 }
 
 Result device_or_slice_uuid(cuda::Uuid* uuid, DeviceNumber device) {
   return guarded("cuDeviceGetUuid", false, [&](Machine& machine) {
-    *uuid = machine.uuid;
-    uuid->back() = static_cast<std::uint8_t>(uuid->back() + device);
+    *uuid = uuid_of(machine, device);
     return is_device(machine, device) ? ok : invalid_device;
   });
 }

@@ -177,6 +177,12 @@ inline bool is_device(const Machine& machine, DeviceNumber device) {
   return device >= 0 && device < machine.device_count;
 }
 
+inline cuda::Uuid uuid_of(const Machine& machine, DeviceNumber device) {
+  cuda::Uuid uuid = machine.uuid;
+  uuid.back() = static_cast<std::uint8_t>(uuid.back() + device);
+  return uuid;
+}
+
 /// What a copy of rows needs of either end: that the rows are in memory that it may touch, and where they are for the
 /// device. Null if not.
 std::byte* rows_of(Machine& machine, const cuda::Copy2DEnd& end, const cuda::Copy2D& copy, bool is_written);

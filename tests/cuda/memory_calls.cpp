@@ -25,8 +25,18 @@ struct FileHeader {
   std::size_t offset_bytes = bytes_before_memory;
   std::array<std::uint8_t, 16> identity{0x6c, 0xb9, 0xee, 0x07, 0x4a, 0x0b, 0xad, 0x7b,
                                         0x01, 0x2e, 0x1b, 0xe9, 0x69, 0x7e, 0x53, 0x0f};
-  DeviceNumber device = 0;  // of no interest to llvmpipe
+  cuda::Uuid device{};  // of no interest to llvmpipe
 };
+
+/// In this process, where it may have another number; -1: it is not here.
+DeviceNumber device_with(const Machine& machine, const cuda::Uuid& uuid) {
+  for (DeviceNumber device = 0; device < machine.device_count; ++device) {
+    if (uuid_of(machine, device) == uuid) {
+      return device;
+    }
+  }
+  return -1;
+}
 
 Result memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
   return guarded("cuMemGetInfo", true, [&](Machine& machine) {
@@ -57,7 +67,7 @@ Result create(MemoryHandle* handle, std::size_t bytes, const cuda::AllocationPro
     }
     const int memfd = ::memfd_create(memory_name, MFD_CLOEXEC);
     FileHeader header{.file_bytes = bytes_before_memory + bytes + bytes_behind_memory,
-                      .device = properties->location.device};
+                      .device = uuid_of(machine, properties->location.device)};
     if (std::getenv("FRAMEWIRE_STAND_IN_NO_IMPORT") != nullptr) {  // OpenGL is to refuse the memory
       header.identity = {};
     }
@@ -198,7 +208,7 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
         .memfd = ::fcntl(given, F_DUPFD_CLOEXEC, 0),
         .bytes = static_cast<std::size_t>(status.st_size) - bytes_before_memory - bytes_behind_memory,
         .is_imported = true,
-        .device = header.device};
+        .device = device_with(machine, header.device)};
     return ok;
   });
 }
