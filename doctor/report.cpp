@@ -111,9 +111,11 @@ class Report {
     const std::string conclusion = is_broken ? "Something is broken" : ready_text(findings, titles);
     text_ += "\n";
     std::size_t to_paint = conclusion.size();
-    for (const std::string& part : wrap(conclusion + (line.empty() ? "" : ": ") + line + ".", max_columns)) {
+    line = conclusion + (line.empty() ? "." : ": " + line + ".");
+    for (const std::string& part : wrap(line, max_columns)) {
       const std::size_t painted_bytes = std::min(to_paint, part.size());
-      text_ += painted(part.substr(0, painted_bytes), is_broken ? "1;31" : "1;32") + part.substr(painted_bytes) + "\n";
+      text_ += painted(part.substr(0, painted_bytes), is_broken ? "1;31" : "1;32");
+      text_ += part.substr(painted_bytes) + "\n";
       to_paint -= std::min(to_paint, part.size() + 1);  // and the blank at which it was broken
     }
   }

@@ -101,6 +101,7 @@ concept Complete = requires {
 template <typename Ours, typename Theirs>
 consteval bool point_to_the_same() {
   if constexpr (Complete<Ours> && Complete<Theirs>) {
+    // They may be pointers themselves. NOLINTNEXTLINE(bugprone-sizeof-expression)
     return sizeof(Ours) == sizeof(Theirs) && std::is_const_v<Ours> == std::is_const_v<Theirs>;
   } else {
     return Complete<Ours> == Complete<Theirs> && std::is_const_v<Ours> == std::is_const_v<Theirs>;
