@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::int64_t longest_end_ns = 2 * ns_per_s;
 
+/// Where work does not start: many times what copies of a frame take.
+constexpr std::int64_t longest_idle_wait_ns = 200 * ns_per_ms;
+
 /// The thread asks without a pause for so long after new work came: a copy of a 4K frame takes 0.6 ms. Then it sleeps
 /// between two looks.
 constexpr std::int64_t busy_ns = 200'000;
@@ -60,7 +63,7 @@ void CudaWork::start(const std::function<void(cuda::Stream)>& enqueue, std::shar
   try {
     begin(enqueue, std::move(fence), std::move(keeps));
   } catch (const std::exception&) {
-    look_for_loss();
+    await_idle();
     throw;
   }
 }
@@ -70,6 +73,7 @@ void CudaWork::begin(const std::function<void(cuda::Stream)>& enqueue, std::shar
   const CurrentContext current(*device_);
   Items one = take_free();
   one.front().keeps = std::move(keeps);
+  one.front().has_failed = false;
   try {
     enqueue(stream_);
     cuda::require(device_->functions().cuEventRecord(one.front().event, stream_), "cuEventRecord");
@@ -87,12 +91,21 @@ void CudaWork::begin(const std::function<void(cuda::Stream)>& enqueue, std::shar
 }
 
 /// A lost GPU fails this call, too, which begins nothing and, where nothing is wrong, does not fail.
-void CudaWork::look_for_loss() const noexcept {
+cuda::Result CudaWork::ask_stream() const noexcept {
   const CurrentContext current(*device_, std::nothrow);
   const cuda::Result said = device_->functions().cuStreamQuery(stream_);
   if (cuda::ends_all_work(said)) {
     cuda::Result none = cuda::Result::success;
     loss_.compare_exchange_strong(none, said);
+  }
+  return said;
+}
+
+/// Whoever is told that work did not start uses its memory again. Some of it may have started.
+void CudaWork::await_idle() const noexcept {
+  const std::int64_t deadline_ns = monotonic_ns() + longest_idle_wait_ns;
+  while (ask_stream() == cuda::Result::not_ready && monotonic_ns() < deadline_ns) {
+    std::this_thread::sleep_for(pause);
   }
 }
 
@@ -150,10 +163,13 @@ void CudaWork::finish_ended(Items& pending) noexcept {
     const auto item = next++;
     const cuda::Result result = device_->functions().cuEventQuery(item->event);
     if (result == cuda::Result::success) {
-      finish(pending, item, FenceState::done);
+      finish(pending, item, item->has_failed ? FenceState::failed : FenceState::done);
     } else if (result != cuda::Result::not_ready) {
-      look_for_loss();  // before anybody learns of the failure, and asks
-      give_up(pending, item);
+      item->has_failed = true;
+      // Before anybody learns of the failure, and asks for a loss, or uses the memory again.
+      if (ask_stream() != cuda::Result::not_ready) {
+        give_up(pending, item);
+      }
     }
   }
 }

@@ -29,15 +29,16 @@ class CudaWork {
   CudaWork& operator=(const CudaWork&) = delete;
 
   /// `enqueue` puts work into the stream, with the device's context current. `fence` is finished, on the thread of this
-  /// object, once the GPU has done that and all before it; `keeps` lives so long. The fence fails if the driver cannot
-  /// say whether it has. Throws Error, also what `enqueue` throws; then the fence is left as it is. In both cases
-  /// `keeps` lives as long as this object: some work may have begun.
+  /// object, once the GPU has done that and all before it; `keeps` lives so long. The fence fails, once the stream is
+  /// idle, if the driver could not say whether the work has ended. Throws Error, also what `enqueue` throws; then the
+  /// fence is left as it is, and up to 200 ms have gone to wait until the stream is idle: some work may have begun.
+  /// `keeps` lives as long as this object then, and where the driver says nothing of the stream either.
   void start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
              std::shared_ptr<const void> keeps);
 
   /// A call that concerns this GPU has failed: asks the driver whether the GPU is lost. Any other failure says nothing
   /// of the work to come.
-  void look_for_loss() const noexcept;
+  void look_for_loss() const noexcept { static_cast<void>(ask_stream()); }
   /// What the driver says of a GPU that is lost; `success`: it is not, as far as failures have told. Any thread.
   [[nodiscard]] cuda::Result loss() const noexcept { return loss_.load(); }
 
@@ -49,11 +50,15 @@ class CudaWork {
     cuda::Event event = nullptr;
     std::shared_ptr<Fence> fence;
     std::shared_ptr<const void> keeps;
+    bool has_failed = false;  // the driver did not say how it is, once
   };
   using Items = std::list<Item>;  // to move one between lists needs no memory
 
   void begin(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
              std::shared_ptr<const void> keeps);
+  /// `not_ready`: the GPU has work of the stream. Notes a loss.
+  cuda::Result ask_stream() const noexcept;
+  void await_idle() const noexcept;
   [[nodiscard]] Items take_free();
   void wait_for_stream() const;
   void run() noexcept;

@@ -103,20 +103,55 @@ TEST_F(CudaWorkTest, ThatIsStartedDuringTheEndIsFinishedToo) {
   EXPECT_EQ(stand_in::objects(), objects_before);
 }
 
-/// The GPU may go on with it, though the driver fails.
+/// The GPU goes on with it, though the driver fails, and whoever is told of that uses the memory again.
+TEST_F(CudaWorkTest, OfWhichTheDriverDidNotTellFailsWhenItsStreamIsIdle) {
+  const auto kept = std::make_shared<int>();
+  const auto fence = std::make_shared<Fence>();
+  CudaWork work(device_);
+  stand_in::hold_work(true);
+  stand_in::fail("cuEventQuery", 999);
+  work.start(nothing, fence, kept);
+  EXPECT_TRUE(eventually([&] { return stand_in::failures_to_come() == 0; }));
+  EXPECT_EQ(fence->state(), FenceState::pending);
+  EXPECT_EQ(kept.use_count(), 2);
+  stand_in::hold_work(false);
+  EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed && kept.use_count() == 1; }));
+}
+
 TEST_F(CudaWorkTest, WhoseEndNobodyCanTellKeepsWhatItUses) {
   const auto kept = std::make_shared<int>();
   const auto fence = std::make_shared<Fence>();
   {
     CudaWork work(device_);
     stand_in::hold_work(true);
-    stand_in::fail("cuEventQuery", 999);
+    stand_in::fail("cuEventQuery", 1);
+    stand_in::fail("cuStreamQuery", 1);
     work.start(nothing, fence, kept);
     EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
     EXPECT_EQ(kept.use_count(), 2);
     stand_in::hold_work(false);
   }
   EXPECT_EQ(kept.use_count(), 1);
+}
+
+/// What did not start as a whole may have started in part. It is told once the stream is idle.
+TEST_F(CudaWorkTest, ThatDoesNotStartIsOverWhenThatIsTold) {
+  CudaWork work(device_);
+  stand_in::hold_work(true);
+  const auto before = std::make_shared<Fence>();
+  work.start(nothing, before, nullptr);
+  std::atomic<bool> is_told = false;
+  std::thread starter([&] {
+    stand_in::fail("cuEventRecord", 1);
+    EXPECT_THROW(work.start(nothing, std::make_shared<Fence>(), nullptr), Error);
+    is_told = true;
+  });
+  const auto asked = [] { return stand_in::calls()["cuStreamQuery"] > 1; };
+  EXPECT_TRUE(eventually([&] { return is_told || asked(); }));
+  EXPECT_TRUE(asked()) << "it is asked until it is idle";
+  stand_in::hold_work(false);
+  starter.join();
+  EXPECT_TRUE(eventually([&] { return before->state() == FenceState::done; }));
 }
 
 TEST_F(CudaWorkTest, ThatCannotStartLeavesItsFence) {
