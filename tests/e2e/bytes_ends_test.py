@@ -150,6 +150,7 @@ class Ends(BytePrograms):
         os.mkfifo(self.file("pipe"))
         receiver = self.receiver(self.file("pipe"))
         sender = self.start_sender(receiver)
+        sender.wait_line("transport=local")
         # However short the pieces are in which it reads them: each takes a slot, and there are a dozen.
         harness.wait_until(lambda: self.written_by(sender.source) > 1 << 16, "bytes that somebody should read")
         self.check_interrupted(receiver, sender)
