@@ -375,6 +375,8 @@ TEST_F(HostileInput, AFloodIsBoundedAndDisturbsNobody) {
   Subscriber subscriber(dialling(), log_);
   ASSERT_TRUE(take_frame(subscriber));
   const auto [viewer, path] = join();
+  viewer.channel->send(to_json(ClockMessage{.viewer_ns = 1}));
+  ASSERT_EQ(next_type(viewer), "clock") << "the session has the data connection: fewer messages may come before";
   constexpr int batches = 400;
   InputBatch flood = text_input("a");
   flood.events.resize(max_input_events, flood.events.front());
