@@ -40,7 +40,9 @@ CudaWork::~CudaWork() {
   changed_.notify_all();
   thread_.join();
   if (const CurrentContext current(*device_, std::nothrow); current) {  // else the GPU is lost, and all that it had
-    wait_for_stream();
+    if (!unknown_.empty()) {  // what was started without an event, or whose event could not be asked
+      await_idle(longest_end_ns);
+    }
     free_.splice(free_.end(), unknown_);
     for (const Item& item : free_) {
       device_->functions().cuEventDestroy(item.event);
@@ -49,21 +51,12 @@ CudaWork::~CudaWork() {
   }
 }
 
-/// What was started without an event, or whose event could not be asked, because the driver failed meanwhile.
-void CudaWork::wait_for_stream() const {
-  const std::int64_t deadline_ns = monotonic_ns() + longest_end_ns;
-  while (!unknown_.empty() && device_->functions().cuStreamQuery(stream_) == cuda::Result::not_ready &&
-         monotonic_ns() < deadline_ns) {
-    std::this_thread::sleep_for(pause);
-  }
-}
-
 void CudaWork::start(const std::function<void(cuda::Stream)>& enqueue, std::shared_ptr<Fence> fence,
                      std::shared_ptr<const void> keeps) {
   try {
     begin(enqueue, std::move(fence), std::move(keeps));
   } catch (const std::exception&) {
-    await_idle();
+    await_idle(longest_idle_wait_ns);  // who is told uses the memory again, and some of the work may have started
     throw;
   }
 }
@@ -101,9 +94,8 @@ cuda::Result CudaWork::ask_stream() const noexcept {
   return said;
 }
 
-/// Whoever is told that work did not start uses its memory again. Some of it may have started.
-void CudaWork::await_idle() const noexcept {
-  const std::int64_t deadline_ns = monotonic_ns() + longest_idle_wait_ns;
+void CudaWork::await_idle(std::int64_t longest_ns) const noexcept {
+  const std::int64_t deadline_ns = monotonic_ns() + longest_ns;
   while (ask_stream() == cuda::Result::not_ready && monotonic_ns() < deadline_ns) {
     std::this_thread::sleep_for(pause);
   }

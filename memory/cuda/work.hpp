@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -58,9 +59,8 @@ class CudaWork {
              std::shared_ptr<const void> keeps);
   /// `not_ready`: the GPU has work of the stream. Notes a loss.
   cuda::Result ask_stream() const noexcept;
-  void await_idle() const noexcept;
+  void await_idle(std::int64_t longest_ns) const noexcept;
   [[nodiscard]] Items take_free();
-  void wait_for_stream() const;
   void run() noexcept;
   void finish_ended(Items& pending) noexcept;
   void give_up(Items& pending, Items::iterator item) noexcept;

@@ -74,14 +74,14 @@ class ValuePipe {
 };
 
 /// When the last frame of a run came.
-struct Arrival {
+struct LastFrame {
   std::int64_t received_ns = 0;
   bool is_on_gpu = false;
 };
 
 // ---- The viewer ----
 
-void view(std::uint16_t port, ValuePipe<Arrival>& arrivals) {
+void view(std::uint16_t port, ValuePipe<LastFrame>& last_frames) {
   const CudaMemory memory(cuda_devices().at(0));
   test::KeptLog log;
   EndpointOptions endpoint;
@@ -91,7 +91,7 @@ void view(std::uint16_t port, ValuePipe<Arrival>& arrivals) {
   for (;;) {
     while (auto frame = subscriber.next()) {
       if (frame->header().user_tag == last_of_run) {
-        arrivals.put({frame->received_ns(), subscriber.status().memory == memory.name()});
+        last_frames.put({frame->received_ns(), subscriber.status().memory == memory.name()});
       }
     }
     subscriber.wait(monotonic_ns() + 100 * ns_per_ms);
@@ -149,7 +149,7 @@ class Sender {
   }
 
   /// GB/s of frames that come to the viewer.
-  double stream_frames(ValuePipe<Arrival>& arrivals) {
+  double stream_frames(ValuePipe<LastFrame>& last_frames) {
     const std::int64_t begun_ns = monotonic_ns();
     for (std::uint64_t i = 0; i < plan_.frames; ++i) {
       auto slot = stream_.claim({.deadline_ns = monotonic_ns() + longest_wait_ns});
@@ -165,7 +165,7 @@ class Sender {
           std::move(*slot),
           {.user_tag = i + 1 == plan_.frames ? last_of_run : 0, .layout = {}, .is_on_device = true, .ready = ready});
     }
-    const std::optional<Arrival> last = arrivals.take();
+    const std::optional<LastFrame> last = last_frames.take();
     if (!last) {
       throw Error::failed("the viewer ended");
     }
@@ -212,17 +212,17 @@ double median(std::vector<double> values) {
   return values.at(values.size() / 2);
 }
 
-int measure(Plan plan, ValuePipe<std::uint16_t>& port, ValuePipe<Arrival>& arrivals) {
+int measure(Plan plan, ValuePipe<std::uint16_t>& port, ValuePipe<LastFrame>& last_frames) {
   const CudaMemory memory(cuda_devices().at(0));
   Sender sender(memory, plan);
   port.put(sender.port());
   std::vector<double> plain;
   std::vector<double> streamed;
   std::vector<double> ratios;
-  sender.stream_frames(arrivals);  // the viewer connects, and memory is touched
+  sender.stream_frames(last_frames);  // the viewer connects, and memory is touched
   for (std::size_t i = 0; i < runs; ++i) {
     plain.push_back(sender.copy_plainly());
-    streamed.push_back(sender.stream_frames(arrivals));
+    streamed.push_back(sender.stream_frames(last_frames));
     ratios.push_back(streamed.back() / plain.back());
   }
   std::printf(R"({"frame_bytes": %llu, "frames": %llu, "copies, GB/s": %.2f, "stream, GB/s": %.2f, "ratio": %.3f})"
@@ -236,13 +236,13 @@ int measure(Plan plan, ValuePipe<std::uint16_t>& port, ValuePipe<Arrival>& arriv
 class Viewer {
  public:
   /// Before this program has threads.
-  Viewer(ValuePipe<std::uint16_t>& port, ValuePipe<Arrival>& arrivals) : id_(::fork()) {
+  Viewer(ValuePipe<std::uint16_t>& port, ValuePipe<LastFrame>& last_frames) : id_(::fork()) {
     if (id_ < 0) {
       throw Error::from_errno("start a viewer", errno);
     }
     if (id_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      view_until_killed(port, arrivals);
+      view_until_killed(port, last_frames);
     }
   }
   Viewer(const Viewer&) = delete;
@@ -253,10 +253,11 @@ class Viewer {
   }
 
  private:
-  [[noreturn]] static void view_until_killed(ValuePipe<std::uint16_t>& port, ValuePipe<Arrival>& arrivals) noexcept {
+  [[noreturn]] static void view_until_killed(ValuePipe<std::uint16_t>& port,
+                                             ValuePipe<LastFrame>& last_frames) noexcept {
     try {
       if (const auto number = port.take()) {
-        view(*number, arrivals);
+        view(*number, last_frames);
       }
     } catch (const Error& error) {
       std::fprintf(stderr, "gpu_stream_speed: the viewer: %s\n", error.what());
@@ -270,9 +271,9 @@ class Viewer {
 int run(Plan plan) {
   ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // no key of this machine has an effect
   ValuePipe<std::uint16_t> port;
-  ValuePipe<Arrival> arrivals;
-  const Viewer viewer(port, arrivals);
-  return measure(plan, port, arrivals);
+  ValuePipe<LastFrame> last_frames;
+  const Viewer viewer(port, last_frames);
+  return measure(plan, port, last_frames);
 }
 
 }  // namespace

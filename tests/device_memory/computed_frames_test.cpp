@@ -76,6 +76,23 @@ class ComputedFrames : public DeviceMemory {
     }
   }
 
+  /// Has the frames written into host memory.
+  void expect_computed(Readback& readback) const {
+    const auto block = HostBlock::create("slots", 4 * slot_bytes);
+    std::ranges::fill(block->bytes(), untouched);
+    for (std::uint64_t frame = 0; frame < Readback::max_in_flight; ++frame) {
+      const Watched watched(*renderer_->draw_for_readback({.frame = frame}));
+      const std::uint64_t at = (frame + 1) * slot_bytes;
+      readback.begin(block, at, block->bytes().subspan(at), &watched);
+      EXPECT_EQ(watched.rows_written, renderer_->readback_size().height);
+      EXPECT_EQ(watched.frames_drawn, 0U);
+    }
+    while (readback.in_flight() > 0) {
+      ASSERT_TRUE(readback.wait_slice(soon_ns()));
+    }
+    expect_frames(block->bytes());
+  }
+
   std::optional<SceneRenderer> renderer_;
   std::vector<std::vector<std::byte>> wanted_;
 };
@@ -102,45 +119,21 @@ TEST_F(ComputedFrames, AreWrittenIntoSlotsOfTheGpu) {
 
 TEST_F(ComputedFrames, AreCopiedByTheGpuSliceBySlice) {
   for (const std::uint16_t slices : {std::uint16_t{1}, std::uint16_t{3}}) {
-    const auto block = HostBlock::create("slots", 4 * slot_bytes);
-    std::ranges::fill(block->bytes(), untouched);
     Readback readback(renderer_->readback_size().width, renderer_->readback_size().height, {}, slices, &*memory_);
     ASSERT_EQ(readback.method(), ReadbackMethod::gpu_copy);
     ASSERT_EQ(readback.slices(), slices);
-    for (std::uint64_t frame = 0; frame < Readback::max_in_flight; ++frame) {
-      const Watched watched(*renderer_->draw_for_readback({.frame = frame}));
-      const std::uint64_t at = (frame + 1) * slot_bytes;
-      readback.begin(block, at, block->bytes().subspan(at), &watched);
-      EXPECT_EQ(watched.rows_written, renderer_->readback_size().height);
-      EXPECT_EQ(watched.frames_drawn, 0U);
-    }
-    while (readback.in_flight() > 0) {
-      ASSERT_TRUE(readback.wait_slice(soon_ns()));
-    }
+    expect_computed(readback);
     EXPECT_EQ(readback.method(), ReadbackMethod::gpu_copy);
-    expect_frames(block->bytes());
   }
 }
 
 TEST_F(ComputedFrames, AreWrittenIntoHostMemoryByEveryMethod) {
   for (const ReadbackMethod method : {ReadbackMethod::pinned_memory, ReadbackMethod::persistent_buffer}) {
     SCOPED_TRACE(name(method));
-    const auto block = HostBlock::create("slots", 4 * slot_bytes);
-    std::ranges::fill(block->bytes(), untouched);
     Readback readback(renderer_->readback_size().width, renderer_->readback_size().height, method, 2);
     ASSERT_EQ(readback.slices(), 2);
-    for (std::uint64_t frame = 0; frame < Readback::max_in_flight; ++frame) {
-      const Watched watched(*renderer_->draw_for_readback({.frame = frame}));
-      const std::uint64_t at = (frame + 1) * slot_bytes;
-      readback.begin(block, at, block->bytes().subspan(at), &watched);
-      EXPECT_EQ(watched.rows_written, renderer_->readback_size().height);
-      EXPECT_EQ(watched.frames_drawn, 0U);
-    }
-    while (readback.in_flight() > 0) {
-      ASSERT_TRUE(readback.wait_slice(soon_ns()));
-    }
+    expect_computed(readback);
     EXPECT_EQ(readback.method(), method);
-    expect_frames(block->bytes());
   }
 }
 
