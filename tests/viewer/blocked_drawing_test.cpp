@@ -51,7 +51,7 @@ class BlockedDrawing : public ProgramTest {
     return surface;
   }
 
-  /// The picture that blocks. Preparing for the format counts as one, if that is drawn over before the first frame.
+  /// The frame that blocks.
   static constexpr int blocking = 3;
 
   std::unique_ptr<WatchedSurface> surface_;

@@ -119,7 +119,7 @@ TEST_F(ProgramTest, TheLastFrameIsThereWhenTheWindowComesBack) {
 TEST_F(ProgramTest, ARedrawUploadsNothing) {
   listen();
   source_ = std::thread([this] { stream_.publish(*stream_.claim(), {}); });
-  constexpr int with_the_format = 2;  // a black frame is uploaded for that
+  constexpr int with_the_format = uploads_for_the_format + 1;
   auto surface = std::make_unique<WatchedSurface>();
   WatchedSurface& watched = *surface;
   int polls = 0;
