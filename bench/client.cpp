@@ -82,12 +82,12 @@ bool does_answer(const HostPort& at, const Interruption& interruption) {
 }
 
 /// No session began before the timeout.
-[[noreturn]] void throw_nobody_came(const RowContext& context, bool may_prove_unusable) {
+[[noreturn]] void throw_nobody_came(const SenderService& service, const RowContext& context, bool may_prove_unusable) {
   const std::string said = context.log.last();
   if (may_prove_unusable && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::lost_peer(said));
   }
-  throw no_server(*context.endpoint.dial, said);
+  throw no_server(*context.endpoint.dial, service.last_dial_failure().absence, said);
 }
 
 void wait_for_server(Stream& stream, const SenderService& service, const RowContext& context, bool may_prove_unusable) {
@@ -98,7 +98,7 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
       throw CannotBegin(Error::refused(refusal));
     }
     if (monotonic_ns() >= give_up_ns) {
-      throw_nobody_came(context, may_prove_unusable);
+      throw_nobody_came(service, context, may_prove_unusable);
     }
     stream.sleep_until(monotonic_ns() + ns_per_ms);
   }
@@ -136,12 +136,13 @@ std::string statistics_of(const SenderService& service, const LastLogLine& log) 
 
 }  // namespace
 
-Error no_server(const HostPort& at, const std::string& why) {
-  constexpr std::string_view nobody = "nothing listens";  // dial() says so, with advice that is not the bench's
-  if (!why.empty() && !why.starts_with(nobody)) {
+Error no_server(const HostPort& at, PeerAbsence absence, const std::string& why) {
+  const bool is_nobody =
+      absence == PeerAbsence::nothing_listens;  // dial() says so, with advice that is not the bench's
+  if (!why.empty() && !is_nobody) {
     return Error::lost_peer("no bench server came: " + why);
   }
-  return Error::lost_peer((why.empty() ? "no bench server came at " : "nothing listens at ") + format_host_port(at) +
+  return Error::lost_peer((is_nobody ? "nothing listens at " : "no bench server came at ") + format_host_port(at) +
                           "; start a server there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
 }
 
@@ -280,7 +281,7 @@ ServerConnection connect_to_server(const RowContext& context) {
         throw;
       }
       if (monotonic_ns() >= give_up_ns) {
-        throw no_server(*context.endpoint.dial, error.what());
+        throw no_server(*context.endpoint.dial, absence_in(error), error.what());
       }
     }
     std::this_thread::sleep_for(between_dials);

@@ -20,6 +20,7 @@
 #include "memory/host_block.hpp"
 #include "transport/address.hpp"
 #include "transport/control/authenticate.hpp"
+#include "transport/control/no_peer.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -48,8 +49,8 @@ class LastLogLine final : public Log {
 
 /// How long a server may be absent between rows: it makes a new listener for each row.
 inline constexpr std::int64_t server_timeout_ns = 10'000'000'000;
-/// `why`: the error of the last attempt, or empty.
-Error no_server(const HostPort& at, const std::string& why = {});
+/// `absence` and `why`: the last attempt; `why` may be empty.
+Error no_server(const HostPort& at, PeerAbsence absence, const std::string& why);
 
 /// What a row is measured with.
 struct RowContext {

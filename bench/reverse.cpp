@@ -51,8 +51,8 @@ SubscriberOptions viewing_of(const RowPlan& plan, const RowContext& context, std
   return options;
 }
 
-/// Returns nothing, and the reason, when there is no server at the moment.
-std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, std::string& why) {
+/// Returns nothing when there is no server at the moment; `end` says why.
+std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, SubscriberStatus& end) {
   std::atomic<bool> is_heard = false;
   Subscriber subscriber(viewing_of(plan, context, is_heard), context.log);
   RowMeter meter(subscriber);
@@ -60,14 +60,13 @@ std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context,
     throw_if_interrupted(context.interruption);
     return true;
   };
-  const SubscriberStatus end = meter.take_all(goes_on).value();
+  end = meter.take_all(goes_on).value();
   if (end.state != SubscriberState::finished) {
     const Error error(end.exit_status, end.message);
     if (subscriber.counts().sessions > 0) {
       throw error;
     }
     if (!is_heard && error.status() == ExitStatus::lost_peer) {
-      why = error.what();
       return std::nullopt;
     }
     throw CannotBegin(error);
@@ -85,16 +84,16 @@ std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context,
 }  // namespace
 
 RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context) {
-  std::string why;
+  SubscriberStatus end;
   constexpr std::chrono::milliseconds between_dials(50);
   for (const std::int64_t give_up_ns = monotonic_ns() + server_timeout_ns; monotonic_ns() < give_up_ns;) {
     throw_if_interrupted(context.interruption);
-    if (auto row = try_row(plan, context, why)) {
+    if (auto row = try_row(plan, context, end)) {
       return std::move(*row);
     }
     std::this_thread::sleep_for(between_dials);
   }
-  throw no_server(*context.endpoint.dial, why);
+  throw no_server(*context.endpoint.dial, end.absence, end.message);
 }
 
 // ---- The server's part ----

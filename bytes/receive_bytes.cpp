@@ -198,7 +198,7 @@ void ReceiveBytes::require_reader() {
 /// be reached.
 void ReceiveBytes::note(const SubscriberStatus& status) {
   if (status.state == SubscriberState::waiting && status.message != waiting_message_ &&
-      !status.message.starts_with("waiting for")) {
+      status.absence != PeerAbsence::to_come) {
     waiting_message_ = status.message;
     log_.line(options_.endpoint.listen ? LogLevel::warning : LogLevel::info, waiting_message_);
   }
@@ -224,7 +224,7 @@ void ReceiveBytes::require_session(const SubscriberStatus& status) const {
       break;
   }
   if (received_bytes_ == 0) {
-    if (options_.endpoint.dial && status.message.starts_with("nothing listens")) {
+    if (options_.endpoint.dial && status.absence == PeerAbsence::nothing_listens) {
       throw no_sender(*options_.endpoint.dial);
     }
     const bool was_lost = !transport_.empty() && status.exit_status == ExitStatus::lost_peer;

@@ -93,14 +93,14 @@ class SendBytes {
   std::optional<SenderService> service_;  // last member: destroyed first, so that its sessions leave the stream
 };
 
-/// `why`: why the last attempt to dial failed. The log has said that already, if nothing listens there.
-Error no_receiver(const HostPort& at, const std::string& why) {
-  if (why.empty() || why.starts_with("nothing listens")) {
+/// `last`: the last attempt to dial. The log has said already that nothing listens there.
+Error no_receiver(const HostPort& at, const DialFailure& last) {
+  if (last.why.empty() || last.absence == PeerAbsence::nothing_listens) {
     const std::string listen = at.port == default_bytes_port ? "" : " --listen '*:" + std::to_string(at.port) + "'";
     return Error::lost_peer("no receiver came at " + format_host_port(at) + "; start one there with rdrecv" + listen +
                             " > FILE");
   }
-  return Error::lost_peer("no receiver came: " + why);
+  return Error::lost_peer("no receiver came: " + last.why);
 }
 
 StreamOptions stream_options(const SendBytesOptions& options, const Input& input) {
@@ -223,7 +223,7 @@ void SendBytes::wait_for_receiver() {
       if (options_.endpoint.listen) {
         throw Error::lost_peer("no receiver came");
       }
-      throw no_receiver(*options_.endpoint.dial, service_->last_dial_error());
+      throw no_receiver(*options_.endpoint.dial, service_->last_dial_failure());
     }
   }
   if (interruption_.is_requested() && !stream_.has_viewer()) {

@@ -31,9 +31,7 @@ StatusScreen waiting_screen(const StreamFacts& facts) {
     return {"connected to " + facts.peer_text + ", waiting for the first frame", "", false};
   }
   const std::string headline = "waiting for " + facts.peer_text;
-  // The other words of a viewer that listens: the address in place of what the user named.
-  const bool says_the_same =
-      facts.status.message == headline || facts.status.message.starts_with("waiting for a sender on ");
+  const bool says_the_same = facts.status.absence == PeerAbsence::to_come;  // perhaps by the peer's address
   return {headline, facts.is_local || says_the_same ? "" : facts.status.message, false};
 }
 

@@ -210,8 +210,8 @@ void ReceivedStream::follow_status() {
 
 void ReceivedStream::say_status(const SubscriberStatus& before, const SubscriberStatus& now) {
   // dial() has said so while it waited. Any other reason is repeated, for those who read only the last line.
-  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message &&
-                        (now.message.starts_with("nothing listens") || now.message.starts_with("waiting for"));
+  const bool was_said =
+      before.state == SubscriberState::waiting && before.message == now.message && now.absence != PeerAbsence::none;
   switch (now.state) {
     case SubscriberState::waiting:
       log_.line(newest_.is_local ? LogLevel::detail : LogLevel::info, now.message);

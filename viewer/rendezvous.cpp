@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "transport/control/no_peer.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {
@@ -42,7 +43,7 @@ HostPort Rendezvous::find(const StopWait& stop) {
     host_name = host_name_;
   }
   if (!sender) {
-    throw Error::lost_peer("waiting for " + whom());
+    throw NoPeer(PeerAbsence::to_come, "waiting for " + whom());
   }
   if (!host_name) {
     host_name = ssh_host_name(sender->ssh, host_.name, stop.fd);

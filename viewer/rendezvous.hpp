@@ -31,7 +31,7 @@ class Rendezvous {
   void close();
 
   /// The best address where it listens, as rdpipe chooses it. Takes some seconds at most; `stop` ends that. Throws
-  /// Error (lost_peer) if it does not listen, or no address leads there.
+  /// NoPeer if it does not listen, and Error (lost_peer) if no address leads there.
   HostPort find(const StopWait& stop);
 
  private:

@@ -144,7 +144,7 @@ void sender_alone(World& world) {
   EXPECT_GE(dials, pauses);
   const std::string text = log.text();
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << "it says once why it has no session: " << text;
-  EXPECT_NE(service.last_dial_error().find("127.0.0.1"), std::string::npos);
+  EXPECT_NE(service.last_dial_failure().why.find("127.0.0.1"), std::string::npos);
   stream.finish();
 }
 

@@ -207,11 +207,11 @@ TEST_F(SessionBounds, ADiallerSaysWhetherAnAttemptIsUnderWay) {
   auto silent = std::make_optional(authenticate_listener(accept(*listener), {}));
   EXPECT_EQ(message_type(hear(*silent)), "hello");
   EXPECT_TRUE(service_->is_dialling());
-  EXPECT_EQ(service_->last_dial_error(), "");
+  EXPECT_EQ(service_->last_dial_failure().why, "");
   listener.reset();
   silent.reset();
   EXPECT_TRUE(eventually([&] { return !service_->is_dialling(); }));
-  EXPECT_NE(service_->last_dial_error(), "");
+  EXPECT_NE(service_->last_dial_failure().why, "");
 }
 
 TEST_F(SessionBounds, NorDoesAViewerThatDials) {

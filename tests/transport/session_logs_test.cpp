@@ -90,7 +90,7 @@ TEST_F(SessionLogs, MayAskTheSubscriberThatHasLostItsSender) {
 TEST_F(SessionLogs, MayAskTheServiceThatDialsInVain) {
   AskingLog asking("");
   const SenderService service(dialling(1), {&stream_}, "test", asking);
-  asking.ask([&] { EXPECT_FALSE(service.last_dial_error().empty()); });
+  asking.ask([&] { EXPECT_FALSE(service.last_dial_failure().why.empty()); });
   asking.expect_answer();
 }
 

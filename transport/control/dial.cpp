@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "transport/address.hpp"
+#include "transport/control/no_peer.hpp"
 #include "transport/control/tcp_options.hpp"
 
 namespace framewire {
@@ -79,18 +80,19 @@ FileDescriptor connect_unix(const SocketAddress& address, std::int64_t deadline_
   return fd;
 }
 
-Error cannot_reach(const std::string& where, int error_number) {
+[[noreturn]] void throw_unreachable(const std::string& where, int error_number) {
   switch (error_number) {
     case ECONNREFUSED:
-      return Error::lost_peer(fmt::format("nothing listens at {}; start the other end, or check the port", where));
+      throw NoPeer(PeerAbsence::nothing_listens,
+                   fmt::format("nothing listens at {}; start the other end, or check the port", where));
     case ETIMEDOUT:
-      return Error::lost_peer(
+      throw Error::lost_peer(
           fmt::format("{} does not answer; check the address, and that no firewall is in the way", where));
     case ENETUNREACH:
     case EHOSTUNREACH:
-      return Error::lost_peer(fmt::format("there is no route to {}; check the address and the network", where));
+      throw Error::lost_peer(fmt::format("there is no route to {}; check the address and the network", where));
     default:
-      return Error::lost_peer(fmt::format("cannot connect to {}: {}", where, errno_text(error_number)));
+      throw Error::lost_peer(fmt::format("cannot connect to {}: {}", where, errno_text(error_number)));
   }
 }
 
@@ -136,7 +138,7 @@ DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode, 
     }
     return {.fd = std::move(fd), .is_unix = false, .address = describe(asked, addresses[i])};
   }
-  throw cannot_reach(asked, error_number);
+  throw_unreachable(asked, error_number);
 }
 
 HostPort reached(const DialledSocket& dialled, const HostPort& asked) {

@@ -30,8 +30,9 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
 
 /// Connects to HOST:PORT. If that is an address of this machine, it tries the user's own abstract Unix socket first.
 /// Tries every address of the host; each gets its share of the remaining time. The deadline applies to connecting, not
-/// to the name look-up before it; `stop` ends both. Any thread. Throws Error: lost_peer (connection refused, no answer
-/// until the deadline, no route, `stop`), failed (unknown host), refused (the Unix socket belongs to another user).
+/// to the name look-up before it; `stop` ends both. Any thread. Throws NoPeer (connection refused), and Error:
+/// lost_peer (no answer until the deadline, no route, `stop`), failed (unknown host), refused (the Unix socket belongs
+/// to another user).
 DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode = DialMode::any,
                    const StopWait& stop = {}, std::optional<std::uint8_t> type_of_service = {});
 

@@ -208,9 +208,9 @@ bool SenderService::is_dialling() const {
   return is_dialling_;
 }
 
-std::string SenderService::last_dial_error() const {
+DialFailure SenderService::last_dial_failure() const {
   const std::scoped_lock lock(mutex_);
-  return last_dial_error_;
+  return last_dial_failure_;
 }
 
 void SenderService::run_session(AuthenticatedChannel authenticated, DataConnector data_connector) {
@@ -291,7 +291,7 @@ bool SenderService::try_dial() noexcept {
     try {
       dial_once();
       const std::scoped_lock lock(mutex_);
-      last_dial_error_.clear();
+      last_dial_failure_ = {};
       return true;
     } catch (const Error& error) {
       return handle_failure(error);
@@ -312,12 +312,12 @@ bool SenderService::handle_failure(const Error& error) {
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset();
-    is_new = !is_refused && !stopping_ && last_dial_error_ != error.what();
+    is_new = !is_refused && !stopping_ && last_dial_failure_.why != error.what();
     if (is_refused) {
       refusal_ = error.what();
       changed_.notify_all();
     } else if (is_new) {
-      last_dial_error_ = error.what();
+      last_dial_failure_ = {.why = error.what(), .absence = absence_in(error)};
     }
   }
   if (is_new) {

@@ -14,10 +14,17 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "transport/control/no_peer.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/session/sender_session.hpp"
 
 namespace framewire {
+
+/// Why a dial has not led to a session.
+struct DialFailure {
+  std::string why;
+  PeerAbsence absence = PeerAbsence::none;
+};
 
 /// Reports of ended sessions, in bounded memory. Not thread-safe.
 class SessionHistory {
@@ -84,10 +91,10 @@ class SenderService {
   /// Why the peer refused a dialling sender; empty if it did not.
   [[nodiscard]] std::string refusal() const;
   /// Whether an attempt to dial is under way: the first one from the constructor on, each until its session has ended
-  /// or the log and last_dial_error() say why it failed. False between two attempts, and for a listening sender.
+  /// or the log and last_dial_failure() say why it failed. False between two attempts, and for a listening sender.
   [[nodiscard]] bool is_dialling() const;
-  /// Why the last dial failed; empty before the first failure, after a session, and for a listening sender.
-  [[nodiscard]] std::string last_dial_error() const;
+  /// The last dial; empty before the first failure, after a session, and for a listening sender.
+  [[nodiscard]] DialFailure last_dial_failure() const;
 
  private:
   struct Running {
@@ -119,7 +126,7 @@ class SenderService {
   std::list<Running> sessions_;
   SessionHistory history_;
   std::string refusal_;
-  std::string last_dial_error_;
+  DialFailure last_dial_failure_;
   bool is_dialling_ = false;
   FileDescriptor handshake_fd_;  // a second descriptor of the dialled connection, to end its handshake
   bool stopping_ = false;

@@ -17,6 +17,7 @@
 #include "input/events.hpp"
 #include "memory/fence.hpp"
 #include "transport/address.hpp"
+#include "transport/control/no_peer.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
 #include "transport/render_requests.hpp"
@@ -40,6 +41,7 @@ enum class SubscriberState {
 struct SubscriberStatus {
   SubscriberState state = SubscriberState::waiting;
   std::string message;  // for the user: which peer it waits for, or why the session was lost or refused
+  PeerAbsence absence = PeerAbsence::none;  // what `message` says of a peer that is not there
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
   bool is_out_of_memory = false;            // for failed: this end has not enough of it
   std::string start_line;                   // "transport=… memory=… auth=…" of the session

@@ -59,6 +59,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session, s
   const bool timed_out =
       !changes_memory && options_.retry_ns >= 0 && monotonic_ns() - no_session_since_ns_ >= options_.retry_ns;
   status_.message = error.what();
+  status_.absence = absence_in(error);
   status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
   if (is_final || timed_out) {
     status_.state = SubscriberState::failed;

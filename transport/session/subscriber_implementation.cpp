@@ -307,6 +307,7 @@ bool Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     keep_clock(session->clock());
     status_.state = SubscriberState::connected;
     status_.message = "connected to " + session->peer();
+    status_.absence = PeerAbsence::none;
     status_.start_line = session->start_line();
     status_.transport = name(session->link()->kind());
     status_.memory = session->link()->memory().name();
@@ -466,6 +467,7 @@ void Subscriber::Implementation::report_waiting_for(const std::string& whom) {
   const std::scoped_lock lock(mutex_);
   status_.state = SubscriberState::waiting;
   status_.message = "waiting for " + whom;
+  status_.absence = PeerAbsence::to_come;
   tell_program();
 }
 
