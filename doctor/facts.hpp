@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "doctor/pci_route.hpp"
+#include "base/pci_route.hpp"
 #include "memory/cuda/device.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"

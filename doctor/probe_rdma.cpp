@@ -188,7 +188,7 @@ PciLink read_link(const SystemFiles& files, const std::string& device, const std
 }
 
 std::optional<PciPlace> read_pci(const SystemFiles& files, const std::string& device) {
-  const auto address = value_of(files.text(device + "uevent").value_or(""), "PCI_SLOT_NAME");
+  const auto address = read_pci_address(files, device);
   if (!address) {
     return std::nullopt;
   }

@@ -1,31 +1,13 @@
 // Fake machines, as facts and as kernel files, and fake connections to other machines.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "base/system_files.hpp"
 #include "doctor/check.hpp"
 #include "doctor/facts.hpp"
-#include "tests/base/temporary_folder.hpp"
+#include "tests/base/fake_tree.hpp"
 
 namespace framewire::test {
-
-/// A folder that stands for /, with files below it.
-class FakeTree {
- public:
-  void write(const std::string& path, const std::string& text) const {
-    const std::string real = folder_.path() + path;
-    std::filesystem::create_directories(std::filesystem::path(real).parent_path());
-    std::ofstream(real, std::ios::binary) << text;
-  }
-  [[nodiscard]] SystemFiles files() const { return SystemFiles(folder_.path()); }
-  [[nodiscard]] std::string path() const { return folder_.path(); }
-
- private:
-  TemporaryFolder folder_;
-};
 
 /// A ConnectX-5 with one 100 Gb/s port as in sysfs, with its interface.
 void write_mlx5(const FakeTree& tree);

@@ -18,11 +18,13 @@ struct PciRoute {
   std::optional<int> numa_node{};  // nothing: the machine has only one, or does not say
 };
 
-/// The nearest first. nvidia-smi calls them PIX, PXB, PHB, NODE and SYS.
-enum class PciDistance : std::uint8_t { unknown, one_switch, switches, host_bridge, processor, machine };
+/// The nearest first; what is not known counts as farthest. nvidia-smi calls them PIX, PXB, PHB, NODE and SYS.
+enum class PciDistance : std::uint8_t { one_switch, switches, host_bridge, processor, machine, unknown };
 
 /// Of a device's folder in sysfs, with a slash at its end.
 std::optional<int> read_numa_node(const SystemFiles& files, const std::string& folder);
+/// "0000:3b:00.0", of such a folder; nothing: the device is not on the bus.
+std::optional<std::string> read_pci_address(const SystemFiles& files, const std::string& folder);
 /// "0000:3b:00.0": any letters' case.
 PciRoute read_pci_route(const SystemFiles& files, std::string_view address);
 PciDistance distance_between(const PciRoute& one, const PciRoute& other);

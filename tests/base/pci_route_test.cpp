@@ -1,14 +1,11 @@
-// How far GPUs and network cards are apart, by paths like those of sysfs; and what CUDA says, by the stand-in for
-// NVIDIA's driver.
-#include "doctor/pci_route.hpp"
+// How far GPUs and network cards are apart, by paths like those of sysfs.
+#include "base/pci_route.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "doctor/probe.hpp"
-#include "tests/cuda/stand_in.hpp"
-#include "tests/doctor/machines.hpp"
+#include "tests/base/fake_tree.hpp"
 
 namespace framewire {
 namespace {
@@ -17,15 +14,6 @@ using test::FakeTree;
 
 PciRoute at(const std::string& path, std::optional<int> numa_node = std::nullopt) {
   return {.path = "/sys/devices/pci" + path, .numa_node = numa_node};
-}
-
-/// As the kernel shows a device: a folder below its bridges, and a link to it.
-void write_device(const FakeTree& tree, const std::string& bridges, const std::string& address,
-                  const std::string& numa_node) {
-  const std::string folder = "/sys/devices/pci" + bridges + "/" + address;
-  tree.write(folder + "/numa_node", numa_node + "\n");
-  std::filesystem::create_directories(tree.path() + "/sys/bus/pci/devices");
-  std::filesystem::create_directory_symlink("../../../.." + folder, tree.path() + "/sys/bus/pci/devices/" + address);
 }
 
 TEST(PciRoute, SaysHowFarTwoDevicesAreApart) {
@@ -48,8 +36,8 @@ TEST(PciRoute, IsUnknownWithoutAPath) {
 
 TEST(PciRoute, IsReadFromSysfs) {
   const FakeTree tree;
-  write_device(tree, "0000:3a/0000:3a:00.0", "0000:3b:00.0", "1");
-  write_device(tree, "0000:3a/0000:3a:01.0", "0000:3c:00.0", "-1");
+  test::write_pci_device(tree, "0000:3a/0000:3a:00.0", "0000:3b:00.0", "1");
+  test::write_pci_device(tree, "0000:3a/0000:3a:01.0", "0000:3c:00.0", "-1");
   const PciRoute first = read_pci_route(tree.files(), "0000:3B:00.0");
   EXPECT_EQ(first.path, "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0");
   EXPECT_EQ(first.numa_node, 1);
@@ -62,32 +50,6 @@ TEST(PciRoute, DoesNotLeaveTheFolder) {
   std::filesystem::create_directories(tree.path() + "/sys/bus/pci/devices");
   std::filesystem::create_directory_symlink("/usr", tree.path() + "/sys/bus/pci/devices/0000:3b:00.0");
   EXPECT_EQ(read_pci_route(tree.files(), "0000:3b:00.0").path, "");
-}
-
-TEST(ProbeCuda, ReadsWhatCudaListsAndWhereItIs) {
-  test::cuda_stand_in::reset();
-  test::cuda_stand_in::set_device_count(2);
-  const FakeTree tree;
-  write_device(tree, "0000:3a/0000:3a:00.0", "0000:3b:00.0", "1");
-  GpuFacts gpu;
-  probe_cuda(tree.files(), gpu);
-  EXPECT_EQ(gpu.cuda_trouble, "");
-  EXPECT_EQ(gpu.cuda_version, "12.0");
-  ASSERT_EQ(gpu.devices.size(), 2U);
-  EXPECT_EQ(gpu.devices.front().info.name, "Stand-in 0");
-  EXPECT_TRUE(gpu.devices.front().info.shares_memory);
-  EXPECT_EQ(gpu.devices.front().route.numa_node, 1);
-  EXPECT_EQ(gpu.devices.back().route.path, "");
-}
-
-TEST(ProbeCuda, SaysWhatFails) {
-  test::cuda_stand_in::reset();
-  test::cuda_stand_in::lose_device(214);
-  GpuFacts gpu;
-  probe_cuda(SystemFiles(), gpu);
-  EXPECT_NE(gpu.cuda_trouble.find("uncorrectable ECC error"), std::string::npos) << gpu.cuda_trouble;
-  EXPECT_TRUE(gpu.devices.empty());
-  test::cuda_stand_in::reset();
 }
 
 }  // namespace

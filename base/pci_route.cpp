@@ -1,4 +1,4 @@
-#include "doctor/pci_route.hpp"
+#include "base/pci_route.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -29,6 +29,10 @@ std::vector<std::string_view> bridges_above(const PciRoute& route) {
 std::optional<int> read_numa_node(const SystemFiles& files, const std::string& folder) {
   const auto node = files.number(folder + "numa_node");  // "-1" does not parse: the machine does not say
   return node && *node < 4096 ? std::optional(static_cast<int>(*node)) : std::nullopt;
+}
+
+std::optional<std::string> read_pci_address(const SystemFiles& files, const std::string& folder) {
+  return value_of(files.text(folder + "uevent").value_or(""), "PCI_SLOT_NAME");
 }
 
 PciRoute read_pci_route(const SystemFiles& files, std::string_view address) {
