@@ -142,7 +142,7 @@ HostAddresses own_host_addresses() {
   HostAddresses facts{.machine = network_id(), .reached_at = ssh_address()};
   std::ranges::transform(addresses, std::back_inserter(facts.addresses), &OwnAddress::text);
   if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) {
-    facts.rdma_networks = rdma_networks(addresses, rdma_places());
+    facts.rdma_networks = rdma_networks(addresses, active_rdma_devices());
   }
   return facts;
 }

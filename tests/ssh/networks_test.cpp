@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
 /// A fake machine with a folder /sys/class/infiniband.
-class RdmaPlacesOf : public testing::Test {
+class RdmaNetworksOf : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& line) const {
     const fs::path whole = fs::path(folder_.path()) / "sys/class/infiniband" / path;
@@ -33,7 +33,9 @@ class RdmaPlacesOf : public testing::Test {
       write(port + "/gids/" + std::to_string(index), gid);
     }
   }
-  [[nodiscard]] Texts networks() const { return rdma_networks(addresses_, rdma_places(SystemFiles(folder_.path()))); }
+  [[nodiscard]] Texts networks() const {
+    return rdma_networks(addresses_, active_rdma_devices(SystemFiles(folder_.path())));
+  }
 
   static OwnAddress address(const std::string& interface, const std::string& text, unsigned bits,
                             std::array<std::uint8_t, 16> gid) {
@@ -56,54 +58,46 @@ const std::string gid_1 = "0000:0000:0000:0000:0000:ffff:c0a8:4d01";
 const std::string gid_65 = "0000:0000:0000:0000:0000:ffff:c0a8:4d41";
 const std::string gid_v6 = "2001:0db8:0000:0000:0000:0000:0000:0001";
 
-TEST_F(RdmaPlacesOf, NoDeviceHasNone) {
+TEST_F(RdmaNetworksOf, NoDeviceHasNone) {
   EXPECT_EQ(networks(), Texts{});
 }
 
-TEST_F(RdmaPlacesOf, ARoceDeviceHasTheAddressesOfItsGids) {
+TEST_F(RdmaNetworksOf, ARoceDeviceHasTheAddressesOfItsGids) {
   write_port("mlx5_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "fe80:0000:0000:0000:0000:0000:0000:0001"}, {3, gid_1}});
   EXPECT_EQ(networks(), Texts{"192.168.77.1/24"});
   write_port("mlx5_1/ports/1", "4: ACTIVE", "Ethernet", {{2, gid_65}, {17, gid_v6}});
   EXPECT_EQ(networks(), (Texts{"192.168.77.1/24", "192.168.77.65/26", "2001:db8::1/64"}));
 }
 
-TEST_F(RdmaPlacesOf, APortThatIsDownHasNone) {
+TEST_F(RdmaNetworksOf, APortThatIsDownHasNone) {
   write_port("mlx5_0/ports/1", "1: DOWN", "Ethernet", {{0, gid_1}});
   EXPECT_EQ(networks(), Texts{});
 }
 
 /// Every container sees the machine's RDMA devices. Their interface names may belong to other interfaces there.
-TEST_F(RdmaPlacesOf, ADeviceWhoseAddressesAreElsewhereHasNone) {
+TEST_F(RdmaNetworksOf, ADeviceWhoseAddressesAreElsewhereHasNone) {
   write_port("mlx5_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "0000:0000:0000:0000:0000:ffff:0a00:0001"}});
   write("mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
   EXPECT_EQ(networks(), Texts{});
 }
 
-TEST_F(RdmaPlacesOf, AnInfiniBandDeviceHasThoseOfItsInterfaces) {
+TEST_F(RdmaNetworksOf, AnInfiniBandDeviceHasThoseOfItsInterfaces) {
   write_port("mlx4_0/ports/1", "4: ACTIVE", "InfiniBand", {{0, "fe80:0000:0000:0000:0002:c903:0000:0001"}});
   write("mlx4_0/device/net/ib0/dev_id", "0x0");
   EXPECT_EQ(networks(), Texts{"10.1.0.1/16"});
 }
 
 /// The port's link layer is Ethernet, and its GID identifies only the card.
-TEST_F(RdmaPlacesOf, AnIwarpDeviceToo) {
+TEST_F(RdmaNetworksOf, AnIwarpDeviceToo) {
   write_port("cxgb4_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "0007:4329:0000:0000:0000:0000:0000:0000"}});
   write("cxgb4_0/node_type", "4: RNIC");
   write("cxgb4_0/device/net/eth1/dev_id", "0x0");
   EXPECT_EQ(networks(), Texts{"2001:db8::1/64"});
 }
 
-TEST_F(RdmaPlacesOf, NonsenseCountsForNothing) {
+TEST_F(RdmaNetworksOf, NonsenseCountsForNothing) {
   write_port("mlx5_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "x"}, {1, ""}, {2, gid_1}});
   EXPECT_EQ(networks(), Texts{"192.168.77.1/24"});
-}
-
-TEST(OwnAddresses, AreNeitherLoopbackNorOfALink) {
-  for (const OwnAddress& one : own_addresses()) {
-    EXPECT_FALSE(one.text.starts_with("127.") || one.text == "::1" || one.text.starts_with("fe80")) << one.text;
-    EXPECT_GT(one.prefix_bits, 0U);
-    EXPECT_FALSE(one.interface.empty());
-  }
 }
 
 }  // namespace
