@@ -53,7 +53,7 @@ namespace {
   endpoint.native_on_loopback = true;
   const std::atomic<bool> stop = false;
   try {
-    const FrameMemory memory(options.memory);
+    const FrameMemory memory(options.memory, {.sessions = {&endpoint}});  // the client says which GPU it is
     serve_rows({.endpoint = endpoint, .memory = &memory.kind()}, port_pipe, stop, log);
   } catch (const std::exception& error) {
     const std::string_view text = failure_text(error);
@@ -193,7 +193,10 @@ ExitStatus run_client(const BenchOptions& options) {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = server->port()};
   }
   Interruption interruption;
-  const FrameMemory memory(options.memory);  // not before the server is forked
+  const FrameMemory memory(options.memory, {.sessions = {&endpoint}});  // not before the server is forked
+  if (!memory.note().empty()) {
+    say(memory.note());
+  }
   // A sender's log lines would appear between the rows; errors are reported as exceptions.
   TerminalLog terminal_log(stderr, "framewire-bench", true);
   LastLogLine log(options.is_verbose ? &terminal_log : nullptr);
@@ -259,7 +262,10 @@ ExitStatus run_server(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
   endpoint.stop_fd = interruption.descriptor();
   endpoint.native_on_loopback = true;  // a client on this machine wants to measure RDMA, too
-  const FrameMemory memory(options.memory);
+  const FrameMemory memory(options.memory, {.sessions = {&endpoint}});
+  if (!memory.note().empty()) {
+    log.info(memory.note());
+  }
   serve_rows({.endpoint = endpoint, .interface = options.interface, .memory = &memory.kind(), .prints = true}, -1, stop,
              log);
   return ExitStatus::ok;

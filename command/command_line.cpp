@@ -136,7 +136,8 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
   if (raw.takes_gpu_memory) {
     app.add_option("--memory", raw.memory,
                    "memory that frames lie in (default auto, which takes host); cuda: that of an NVIDIA GPU, of which "
-                   "GPU is the UUID or the PCI address (default: the one that draws the window, else the first one)")
+                   "GPU is the UUID or the PCI address (default: the one that draws the window, else the nearest to an "
+                   "RDMA device, else the first one)")
         ->type_name("auto|host|cuda[:GPU]");
   } else {
     app.add_option("--memory", raw.memory, "memory that holds the data (default auto, which takes host)")

@@ -44,7 +44,7 @@ struct CommonOptions {
 /// --memory: what frames lie in.
 struct MemoryChoice {
   bool is_cuda = false;
-  std::string gpu{};  // its UUID or PCI address; empty: the first one
+  std::string gpu{};  // its UUID or PCI address; empty: see GpuPreferences
 };
 /// Throws Error (usage), also for `cuda` if the program does not take it.
 MemoryChoice parse_memory(const RawCommonOptions& raw);

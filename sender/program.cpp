@@ -21,7 +21,13 @@ constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 }  // namespace
 
 SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, TerminalLog& log)
-    : options_(options), interruption_(interruption), log_(log), memory_(options.memory) {
+    : options_(options),
+      interruption_(interruption),
+      log_(log),
+      memory_(options.memory, {.sessions = {&options.endpoint}}) {
+  if (!memory_.note().empty()) {
+    log_.info(memory_.note());
+  }
   if (options_.common.stats_file) {
     require_writable(*options_.common.stats_file, "--stats");
   }

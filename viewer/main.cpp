@@ -1,6 +1,5 @@
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,14 +27,20 @@ int main(int argc, char** argv) {
     TerminalLog log(stderr, "framewire-view", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
     std::unique_ptr<Surface> surface;
-    std::function<std::vector<DeviceUuid>()> drawn_with;
+    GpuPreferences preferences;
     if (!options->is_headless) {  // without a window, OpenGL draws with the GPU of the memory
-      drawn_with = [&] {
+      preferences.drawn_with = [&] {
         surface = open_surface(*options);
         return devices_that_draw(*surface);
       };
     }
-    const FrameMemory memory(options->memory, drawn_with);
+    for (const ViewedSource& source : options->sources) {
+      preferences.sessions.push_back(&source.subscriber.endpoint);
+    }
+    const FrameMemory memory(options->memory, preferences);
+    if (!memory.note().empty()) {
+      log.info(memory.note());
+    }
     if (!memory.is_host()) {
       take_memory(*options, memory.kind());
     }

@@ -93,17 +93,12 @@ std::vector<CudaDeviceInfo> cuda_devices() {
   return devices;
 }
 
-const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted,
-                                         const std::vector<cuda::Uuid>& preferred) {
+const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted) {
   if (devices.empty()) {
     throw Error::failed("CUDA has no GPU here; CUDA_VISIBLE_DEVICES may hide it");
   }
   if (wanted.empty()) {
-    const auto is_preferred = [&](const CudaDeviceInfo& device) {
-      return std::ranges::find(preferred, device.uuid_bytes) != preferred.end();
-    };
-    const auto first = std::ranges::find_if(devices, is_preferred);
-    return first == devices.end() ? devices.front() : *first;
+    return devices.front();
   }
   const std::string small = in_small_letters(wanted);
   const auto fits = [&](const CudaDeviceInfo& device) {

@@ -39,11 +39,9 @@ struct CudaDeviceInfo {
 /// All GPUs, in CUDA's order. Throws Error: there is no driver, or it fails.
 std::vector<CudaDeviceInfo> cuda_devices();
 
-/// The GPU whose UUID or PCI address `wanted` is. If it is empty: one that `preferred` names, else the first one. A
-/// UUID may be shortened, as for CUDA_VISIBLE_DEVICES. Letters may be large. Throws Error (failed) that lists the GPUs,
-/// if none or several fit.
-const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted,
-                                         const std::vector<cuda::Uuid>& preferred = {});
+/// The GPU whose UUID or PCI address `wanted` is; the first one, if it is empty. A UUID may be shortened, as for
+/// CUDA_VISIBLE_DEVICES. Letters may be large. Throws Error (failed) that lists the GPUs, if none or several fit.
+const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted);
 
 /// A GPU with its primary context, which all users in this process share. Any thread.
 class CudaDevice {

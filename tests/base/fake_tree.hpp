@@ -36,4 +36,12 @@ inline void write_pci_device(const FakeTree& tree, const std::string& bridges, c
   std::filesystem::create_directory_symlink("../../../.." + folder, tree.path() + "/sys/bus/pci/devices/" + address);
 }
 
+/// An RDMA device of that card, with one port.
+inline void write_rdma_device(const FakeTree& tree, const std::string& name, const std::string& address,
+                              const std::string& state = "4: ACTIVE") {
+  const std::string folder = "/sys/class/infiniband/" + name;
+  tree.write(folder + "/ports/1/state", state + "\n");
+  std::filesystem::create_directory_symlink("../../../bus/pci/devices/" + address, tree.path() + folder + "/device");
+}
+
 }  // namespace framewire::test

@@ -95,14 +95,6 @@ TEST_F(CudaDevices, AreChosenByUuidOrPciAddress) {
   EXPECT_EQ(choose_cuda_device(devices, "0000:3C:00.0").number, 1);
 }
 
-TEST_F(CudaDevices, ArePreferredOnlyWhereNoneIsNamed) {
-  const auto devices = cuda_devices();
-  const std::vector<cuda::Uuid> second{cuda::Uuid{1, 2, 3}, devices[1].uuid_bytes};
-  EXPECT_EQ(choose_cuda_device(devices, "", second).number, 1);
-  EXPECT_EQ(choose_cuda_device(devices, "0000:3b:00.0", second).number, 0);
-  EXPECT_EQ(choose_cuda_device(devices, "", {cuda::Uuid{1, 2, 3}}).number, 0) << "CUDA has not the one that draws";
-}
-
 TEST_F(CudaDevices, ThatDoNotFitAreListed) {
   const std::string list =
       "; CUDA has Stand-in 0 (GPU-abababab-abab-abab-abab-ababababab00, 0000:3b:00.0), "

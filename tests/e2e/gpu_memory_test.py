@@ -2,7 +2,9 @@
 imports its memory as NVIDIA's driver does."""
 import json
 import os
+import pathlib
 import re
+import subprocess
 import unittest
 
 import harness
@@ -12,6 +14,9 @@ from harness import BIN, FAILED, USAGE
 STAND_IN = BIN.parent / "tests" / "cuda_stand_in"
 IMPORTING = "6d65736132322e332e36000000000000"  # llvmpipe's GL_DEVICE_UUID_EXT in Mesa 22.3.6
 CUDA = ("--memory", "cuda")
+MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "--bind", BIN, "/sys"], capture_output=True,
+                           check=False).returncode == 0
 
 
 class GpuMemory(harness.EndToEnd):
@@ -283,6 +288,70 @@ class Bench(GpuMemory):
         self.assertEqual({row["memory"] for row in self.rows("--transport", "tcp", *CUDA)}, {"host"})
 
 
+@unittest.skipUnless(CAN_MOUNT, "this machine lets nobody mount files over /sys: neither root nor unshare -rm")
+class SeveralGpus(GpuMemory):
+    """Two, in programs that see made-up files in /sys. The second one shares a switch with an RDMA card."""
+    TAKEN = "frames lie in the memory of the GPU Stand-in "
+
+    def setUp(self):
+        super().setUp()
+        system = self.file("sys")
+        self.add_device(system, "pci0000:3a/0000:3a:00.0/0000:3b:00.0")
+        self.add_device(system, "pci0000:80/0000:80:00.0/0000:81:00.0/0000:82:00.0/0000:3c:00.0")
+        card = self.add_device(system, "pci0000:80/0000:80:00.0/0000:81:00.0/0000:82:01.0/0000:83:00.0")
+        rdma = system / "class" / "infiniband" / "mlx5_0"
+        port = rdma / "ports" / "1"
+        port.mkdir(parents=True)
+        (port / "state").write_text("4: ACTIVE\n")
+        (rdma / "device").symlink_to(card)
+        self.prefix = [*MOUNTS, "sh", "-c", f'mount --bind "{system}" /sys && exec "$@"', "sh"]
+
+    @staticmethod
+    def add_device(system: pathlib.Path, below_devices: str) -> str:
+        folder = system / "devices" / below_devices
+        folder.mkdir(parents=True)
+        (folder / "uevent").write_text(f"PCI_SLOT_NAME={folder.name}\n")
+        link = system / "bus" / "pci" / "devices" / folder.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(f"/sys/devices/{below_devices}")
+        return f"/sys/devices/{below_devices}"
+
+    def with_gpu(self, uuid=IMPORTING) -> dict:
+        return super().with_gpu(uuid) | {"FRAMEWIRE_STAND_IN_DEVICES": "2"}
+
+    def pair(self, *options, memory=CUDA):
+        """A sender and its viewer, at their end."""
+        how = {"environment": self.with_gpu(), "prefix": self.prefix}
+        sends = self.send_on("pattern:stamped", "--size", "320x180", *memory, *options, **how)
+        views = self.view(sends.address, "--frames", "20", *memory, *options, **how)
+        self.ends(views)
+        sends.interrupt()
+        self.ends(sends)
+        return sends, views
+
+    def test_both_ends_take_the_one_that_is_nearest_to_the_rdma_card(self):
+        """If only one did, frames would come in host memory."""
+        sends, views = self.pair()
+        self.assertEqual((self.stats(sends)["memory"], self.stats(views)["memory"]), ("cuda", "cuda"))
+        for program in (sends, views):
+            self.assertRegex(program.text,
+                             f"{self.TAKEN}1 at 0000:3c:00.0, the nearest to mlx5_0 \\(by one PCIe switch\\)")
+
+    def test_the_benchs_client_says_it_once(self):
+        bench = self.start(*self.prefix, BIN / "framewire-bench", "--count", "20",
+                           "--message-bytes", "64", *CUDA, environment=self.with_gpu())
+        self.ends(bench)
+        self.assertEqual(bench.text.count(f"{self.TAKEN}1 at 0000:3c:00.0"), 1, bench.text)
+
+    def test_the_distance_matters_only_where_rdma_may_be_used(self):
+        for program in self.pair("--transport", "local"):
+            self.assertRegex(program.text, f"{self.TAKEN}0 at 0000:3b:00.0, CUDA's first one")
+
+    def test_of_one_that_is_named_nothing_is_said(self):
+        for program in self.pair(memory=("--memory", "cuda:0000:3b:00.0")):
+            self.assertNotIn(self.TAKEN, program.text)
+
+
 class InAWindow(GpuMemory, windows.OnADisplay):
     def test_of_several_gpus_the_one_that_draws_is_taken(self):
         """CUDA's second one. If the first one is named, its memory is not the sender's: frames come in host memory."""
@@ -295,8 +364,8 @@ class InAWindow(GpuMemory, windows.OnADisplay):
             views = self.view(sends.address, "--frames", "20", "--memory", memory, headless=False, environment=two)
             self.ends(views)
             shown = self.stats(views)
-            seen.append((shown["memory"], shown["upload"] == "GPU memory"))
-        self.assertEqual(seen, [("cuda", True), ("host", False)])
+            seen.append((shown["memory"], shown["upload"] == "GPU memory", "which OpenGL draws with" in views.text))
+        self.assertEqual(seen, [("cuda", True, True), ("host", False, False)])
 
 
 class Failures(GpuMemory):

@@ -59,6 +59,7 @@ OTHERS = ["tests", "scripts", "cmake", "docs", "examples", "python"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
     "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],
+    "command": ["command", "tests/cuda/stand_in.hpp"],
     "contract": ["transport/session", "transport/fake", *LINKS],
     "cuda": ["memory/cuda", "transport/session", "transport/fake", *LINKS],
     "data_path": ["transport/session", "transport/fake", *LINKS],
@@ -115,8 +116,9 @@ def own_include_finding(path: str, included: str) -> str | None:
     if path.startswith("tests/"):
         folders = tested_folders(path)
         allowed = {part for folder in folders for part in [folder, *ALLOWED.get(folder, [])]}
-        # A header that tests share counts as the folder that it helps to test.
+        # A header that tests share counts as the folders that it helps to test.
         shared = tested_folders(included) if included.startswith("tests/") else [target]
+        shared = [folder for folder in shared if not folder.endswith(".hpp")]
         good = included in allowed or all(folder in allowed for folder in shared)
         own = path.split("/")[1]
         return None if good else f"tests/{own}/ stands for {', '.join(folders)}, which may not include it"
