@@ -16,6 +16,7 @@
 #include "transport/pool.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/messages.hpp"
+#include "transport/slice_count.hpp"
 
 namespace framewire {
 
@@ -91,8 +92,8 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                  "frames that one viewer may hold; view --paced and --sync may need more (default 3)")
       ->type_name("N");
   app.add_option("--slices", raw.slices,
-                 "slices of a frame from gl:, pattern or standard input; each is on its way while the next is made "
-                 "(default auto: one for every 4 MiB)")
+                 "slices of a frame from gl:, pattern or standard input, or that a GPU copies to host memory; each "
+                 "leaves while the next is made (default auto: one for every 4 MiB)")
       ->type_name("N|auto");
   app.add_option("--viewers", raw.viewers, "largest number of viewers of a stream (default 4)")->type_name("N");
   app.add_flag("--allow-pull", raw.allows_pull,

@@ -48,8 +48,8 @@ SenderProgram::~SenderProgram() {
   service_.reset();  // its sessions must leave the streams before these go
 }
 
-StreamOptions SenderProgram::stream_options(const std::string& name) const {
-  return {.name = name,
+StreamOptions SenderProgram::stream_options(const SourceOptions& source) const {
+  return {.name = source.stream_name,
           .number = static_cast<std::uint32_t>(streams_.size()),
           .delivery = options_.delivery.value_or(Delivery::latest),
           .slots_per_viewer = options_.slots_per_viewer,
@@ -57,7 +57,8 @@ StreamOptions SenderProgram::stream_options(const std::string& name) const {
           .max_frames = options_.common.max_frames,
           .max_duration_ns = options_.common.max_duration_ns,
           .allows_pull = options_.allows_pull,
-          .memory = &memory_.kind()};
+          .memory = &memory_.kind(),
+          .slices = source.slices};
 }
 
 void SenderProgram::open_stream(const SourceOptions& source) {
@@ -67,7 +68,7 @@ void SenderProgram::open_stream(const SourceOptions& source) {
   if (options_.size_is_auto) {
     fit_to_machine(sized, options_.sources, log_);
   }
-  streams_.push_back(std::make_unique<RunningStream>(sized, stream_options(source.stream_name), log_,
+  streams_.push_back(std::make_unique<RunningStream>(sized, stream_options(source), log_,
                                                      [this] { return interruption_.is_requested(); }));
 }
 

@@ -42,7 +42,7 @@ class SenderProgram {
   ExitStatus run();
 
  private:
-  [[nodiscard]] StreamOptions stream_options(const std::string& name) const;
+  [[nodiscard]] StreamOptions stream_options(const SourceOptions& source) const;
   void open_stream(const SourceOptions& source);
   void open_ports(std::span<Stream* const> streams);
   void follow();

@@ -62,15 +62,4 @@ struct SourceOptions {
   std::int64_t retry_ns = INT64_MAX;                                 // --retry; INT64_MAX: for ever
 };
 
-/// Limit of --slices. A frame of so many takes a quarter of the cells of a local link.
-inline constexpr std::uint16_t max_slices_of_source = 64;
-
-/// How many slices a frame of `payload_bytes` has (Stream::begin_frame()).
-constexpr std::uint16_t slices_of_frame(const SourceOptions& options, std::uint64_t payload_bytes) noexcept {
-  constexpr std::uint64_t slice_bytes = std::uint64_t{4} << 20;
-  const std::uint64_t wanted = options.slices != 0 ? options.slices : (payload_bytes + slice_bytes - 1) / slice_bytes;
-  return possible_slices(payload_bytes,
-                         static_cast<std::uint16_t>(std::min<std::uint64_t>(wanted, max_slices_of_source)));
-}
-
 }  // namespace framewire

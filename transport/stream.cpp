@@ -59,14 +59,19 @@ void Stream::observe(const DeviceWork& work) const noexcept {
   if (!work.is_there()) {
     return;
   }
-  for (const auto* const fence : {&work.filled, &work.copied}) {
+  const auto observe_one = [this](const std::shared_ptr<Fence>& fence) {
     try {
-      if (*fence) {
-        (*fence)->when_finished([observer = observer_](FenceState) { observer->notify(); });
+      if (fence) {
+        fence->when_finished([observer = observer_](FenceState) { observer->notify(); });
       }
     } catch (const std::exception&) {
-      continue;
+      return;
     }
+  };
+  observe_one(work.filled);
+  observe_one(work.copied);
+  if (work.slices) {
+    std::ranges::for_each(work.slices->begun, observe_one);
   }
 }
 

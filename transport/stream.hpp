@@ -1,6 +1,7 @@
 // A stream: the frames of one source, their pool, and the fan-out to all sessions.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -41,6 +42,7 @@ struct StreamOptions {
   bool one_in_flight = false;        // under `every`: claim() waits until every viewer has released the previous frame
   WaitMode wait = WaitMode::adaptive;         // how claim() waits for room
   const MemoryKind* memory = &host_memory();  // of the pools; outlives the stream and all its frames
+  std::uint16_t slices = 0;                   // in which a device copies frames to host memory; 0: by their size
   std::string receiver_label = "viewer";      // what log lines call a receiver
   std::string receiver_program{};             // others are refused: "rdrecv"; empty: any receives it
   bool logs_session_ends = true;              // log the end of each session; false: the program reports it itself
@@ -58,8 +60,8 @@ struct FrameInfo {
   /// where the device copies it.
   bool is_on_device = false;
   /// A device still fills the slot's block(), which it keeps alive meanwhile: no viewer gets the frame before this is
-  /// done. A frame whose device fails, or takes longer than Stream::ready_timeout_ns, is dropped as a skipped one is.
-  /// Null: the slot is filled.
+  /// done. A frame whose device fails, or takes longer than Stream::ready_timeout_ns, is skipped, or aborted where it
+  /// was begun. Null: the slot is filled.
   std::shared_ptr<Fence> ready{};
   /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.
   FileRange file{};
@@ -323,17 +325,27 @@ class Stream {
   void return_claimed(const ClaimedSlot& slot) noexcept;
   void return_kept(const SourceSlot& slot) noexcept;
   void poll_all_released(WakeList& wakes) noexcept;
+  /// A frame's way to host memory in slices.
+  struct SliceCopies {
+    std::uint16_t count = 0;                      // of the frame's slices
+    std::vector<std::shared_ptr<Fence>> begun{};  // by their numbers
+    bool has_failed = false;                      // the next one could not begin
+  };
   /// What a device still does to a frame that is published.
   struct DeviceWork {
-    std::shared_ptr<Fence> filled{};  // the slot's block; null: the device has nothing to do there
-    std::shared_ptr<Fence> copied{};  // to host memory; null: as before
-    bool is_in_block = true;          // the frame is or will be in the slot's block,
-    bool is_in_host_memory = true;    // or in host memory; false: nobody needs it there
-    [[nodiscard]] bool is_there() const noexcept { return filled || copied; }
+    std::shared_ptr<Fence> filled{};              // the slot's block; null: the device has nothing to do there
+    std::shared_ptr<Fence> copied{};              // to host memory; null: as before, or
+    std::shared_ptr<const SliceCopies> slices{};  // in slices
+    bool is_in_block = true;                      // the frame is or will be in the slot's block,
+    bool is_in_host_memory = true;                // or in host memory; false: nobody needs it there
+    [[nodiscard]] bool is_there() const noexcept { return filled || copied || slices; }
     [[nodiscard]] bool has_filled_block() const noexcept {
       return is_in_block && (!filled || filled->state() == FenceState::done);
     }
-    [[nodiscard]] bool is_finished() const noexcept { return has_finished(filled) && has_finished(copied); }
+    [[nodiscard]] bool is_finished() const noexcept {
+      return has_finished(filled) && has_finished(copied) &&
+             (!slices || std::ranges::all_of(slices->begun, has_finished));
+    }
     static bool has_finished(const std::shared_ptr<Fence>& fence) noexcept {
       return !fence || fence->state() != FenceState::pending;
     }
@@ -341,10 +353,12 @@ class Stream {
   struct Readers {
     bool of_block = false;
     bool of_host_copy = false;
+    bool of_slices = false;  // of that copy
   };
   [[nodiscard]] Readers readers() const noexcept;
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) const;
-  static void copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work);
+  static void copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std::uint16_t slices,
+                           const std::shared_ptr<Fence>& after, DeviceWork& work);
   static void copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work);
   void require_device(const Pool& pool) const;
   bool publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept);
@@ -359,6 +373,7 @@ class Stream {
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
   void observe(const DeviceWork& work) const noexcept;
   void keep_until_finished(const PoolSlot& slot, const FrameHeader& header, const DeviceWork& work) noexcept;
+  static void note_copied(SliceProgress& progress, const SliceCopies& copies, std::int64_t published_ns) noexcept;
   void release_finished() noexcept;
   void on_device_work_finished(EventList& sessions) noexcept;
   void drop_front(SubscriberQueue& queue, FenceState readiness) noexcept;

@@ -1,9 +1,13 @@
 // Frames whose slots a device still fills, or still copies to host memory for links that need that.
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "transport/slice_count.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
@@ -28,6 +32,7 @@ Stream::Readers Stream::readers() const noexcept {
   Readers found{.of_block = !pullers_.empty()};
   for (const SubscriberQueue* queue : queues_) {
     (queue->reads_host_copy ? found.of_host_copy : found.of_block) = true;
+    found.of_slices |= queue->reads_host_copy && queue->takes_slices;
   }
   return found;
 }
@@ -47,7 +52,8 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
   work.is_in_block = info.is_on_device;
   work.is_in_host_memory = !info.is_on_device;
   if (info.is_on_device && reading.of_host_copy) {
-    copy_to_host(slot, size_bytes, info, work);
+    copy_to_host(slot, size_bytes, reading.of_slices ? slices_of_frame(options_.slices, size_bytes) : std::uint16_t{1},
+                 info.ready, work);
   }
   if (!info.is_on_device && reading.of_block) {
     copy_to_block(slot, size_bytes, work);
@@ -55,13 +61,29 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
   return work;
 }
 
-void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, const FrameInfo& info, DeviceWork& work) {
+void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std::uint16_t slices,
+                          const std::shared_ptr<Fence>& after, DeviceWork& work) {
   const Pool& pool = *slot.pool_;
-  work.copied = begin_copy([&] {
-    return pool.block()->copy_to_host(pool.host_block(), CopyRange::at(slot.offset_in_block_bytes(), size_bytes),
-                                      info.ready);
-  });
+  const auto begin = [&](ByteRange range) {
+    return pool.block()->copy_to_host(
+        pool.host_block(), CopyRange::at(slot.offset_in_block_bytes() + range.offset_bytes, range.size_bytes), after);
+  };
   work.is_in_host_memory = true;
+  if (slices == 1) {
+    work.copied = begin_copy([&] { return begin({.size_bytes = size_bytes}); });
+    return;
+  }
+  auto copies = std::make_shared<SliceCopies>();
+  copies->begun.reserve(slices);  // before a device writes to the slot: then nothing may be thrown
+  copies->count = slices;
+  try {
+    while (copies->begun.size() < slices) {
+      copies->begun.push_back(begin(slice_range(size_bytes, slices, static_cast<std::uint16_t>(copies->begun.size()))));
+    }
+  } catch (const std::exception&) {
+    copies->has_failed = true;
+  }
+  work.slices = std::move(copies);
 }
 
 void Stream::copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work) {
@@ -87,8 +109,30 @@ void Stream::keep_until_finished(const PoolSlot& slot, const FrameHeader& header
   add_reference(slot);
 }
 
+/// A frame that fails is given up at once, although the device may still copy other slices: its slot waits for them.
+void Stream::note_copied(SliceProgress& progress, const SliceCopies& copies, std::int64_t published_ns) noexcept {
+  if (progress.is_aborted || progress.completed_ns != 0) {
+    return;
+  }
+  bool has_failed = copies.has_failed;
+  for (std::size_t i = 0; i < copies.begun.size(); ++i) {
+    const FenceState state = copies.begun[i]->state();
+    progress.filled.set(i, state == FenceState::done);
+    has_failed |= state == FenceState::failed;
+  }
+  if (progress.filled.count() == copies.count) {
+    progress.completed_ns = published_ns;
+  } else {
+    progress.is_aborted = has_failed || monotonic_ns() - published_ns > ready_timeout_ns;
+  }
+}
+
 void Stream::release_finished() noexcept {
   std::erase_if(unfinished_, [this](Unfinished& one) {
+    if (one.work.slices) {
+      note_copied(epoch_numbered(one.slot.epoch).progress[one.slot.index], *one.work.slices,
+                  one.header.times.completed_ns);
+    }
     if (one.is_hidden && one.work.filled->state() == FenceState::done) {
       one.is_hidden = false;
       show_to_pullers(one.slot, one.header);

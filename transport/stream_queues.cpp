@@ -231,6 +231,7 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
   }
   if (part.header.is_aborted) {
     ++queue.counts.frames_aborted;
+    queue.counts.frames_unfilled += queue.begun->frame.awaits_device() ? 1U : 0U;
   } else {
     ++queue.counts.frames_sent;
     queue.counts.bytes_sent += part.header.layout.size_bytes;

@@ -266,11 +266,17 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   slot.sequence_ = frame.header.sequence;
   slot.completed_ns_ = frame.header.times.completed_ns;
   frame_completed(frame.header.times.completed_ns);
+  SliceProgress* const progress = work.slices ? &epochs_.back().progress[pool_slot.index] : nullptr;
+  if (progress != nullptr) {
+    *progress = {.count = work.slices->count, .is_copied = true, .filled = {}};
+    note_copied(*progress, *work.slices, frame.header.times.completed_ns);
+  }
   for (SubscriberQueue* queue : queues_) {
     if (queue->reads_host_copy ? !work.is_in_host_memory : !work.is_in_block) {
       continue;  // it came while the frame was being published, and starts with the next one
     }
     frame.ready = queue->reads_host_copy ? work.copied : work.filled;
+    frame.progress = queue->reads_host_copy ? progress : nullptr;
     frame.payload = payload_for(*queue, frame);
     enqueue(*queue, frame);
     send_waiting(*queue, wakes, frame.header.times.completed_ns);

@@ -30,8 +30,8 @@ struct SubscriberQueueCounts {
   std::uint64_t frames_produced = 0;  // published for this session
   std::uint64_t frames_skipped = 0;   // not given to the link, or not completely before the session's end
   std::uint64_t frames_sent = 0;      // given to the link, with all slices
-  std::uint64_t frames_aborted = 0;   // begun on the link, and given up by the source
-  std::uint64_t frames_unfilled = 0;  // dropped because a device failed or took too long; counted as skipped, too
+  std::uint64_t frames_aborted = 0;   // begun on the link, and given up by the source or its device
+  std::uint64_t frames_unfilled = 0;  // a device failed or took too long; counted as skipped or aborted, too
   std::uint64_t bytes_sent = 0;       // payload
   std::uint64_t first_frame = 0;      // the stream's frame with which it began, from 1; 0: none yet, or a sum
 
@@ -52,12 +52,13 @@ struct SubscriberQueueCounts {
 
 using SliceSet = std::bitset<max_slices>;
 
-/// How far a source has filled a slot slice by slice. Guarded by the stream's mutex.
+/// How far a source has filled a slot slice by slice, or a device its copy. Guarded by the stream's mutex.
 struct SliceProgress {
   std::uint16_t count = 0;  // of the frame's slices
+  bool is_copied = false;   // by a device: the source has done its part
   SliceSet filled;
-  std::int64_t completed_ns = 0;      // when the last one was filled; 0: not yet
-  bool is_aborted = false;            // the source has given the frame up
+  std::int64_t completed_ns = 0;      // when the source had filled the last one; 0: it or the device has not yet
+  bool is_aborted = false;            // the source or the device has given the frame up
   std::shared_ptr<Fence> uploaded{};  // of a complete frame: its device's copy of it; null: nobody needs that
 
   [[nodiscard]] FenceState state() const noexcept {
@@ -84,7 +85,9 @@ struct WaitingFrame : OutgoingFrame {
     return progress->uploaded ? progress->uploaded->state() : FenceState::failed;
   }
   /// The source has done its part.
-  [[nodiscard]] bool awaits_device() const noexcept { return ready || (needs_upload && completed_ns() != 0); }
+  [[nodiscard]] bool awaits_device() const noexcept {
+    return ready || (progress != nullptr && progress->is_copied) || (needs_upload && completed_ns() != 0);
+  }
   /// When the source had filled it; 0: it has not.
   [[nodiscard]] std::int64_t completed_ns() const noexcept {
     return progress != nullptr ? progress->completed_ns : header.times.completed_ns;

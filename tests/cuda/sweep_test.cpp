@@ -208,6 +208,7 @@ constexpr std::uint64_t frames = 6;
 struct Way {
   LinkKind link;
   bool is_on_device;  // the source puts them where the GPU has them; else into host memory, from where that copies them
+  std::uint16_t slices = 1;  // in which the GPU copies them to host memory
 };
 
 /// A sender and a viewer, each with its own memory of the GPU, as in two programs.
@@ -237,6 +238,7 @@ class Session {
     options.max_viewers = 1;
     options.max_frames = frames;
     options.memory = &senders_;
+    options.slices = way_.slices;
     return options;
   }
   EndpointOptions endpoint() const {
@@ -300,15 +302,16 @@ class Session {
     return fault;
   }
 
-  /// Returns how many were skipped.
+  /// Returns how many were skipped, or aborted when some of their slices had gone.
   std::uint64_t count_frames(bool is_whole) const {
     const auto reports = service_.reports();
     EXPECT_LE(reports.size(), 1U);
     std::uint64_t skipped = 0;
     for (const SessionReport& report : reports) {
-      skipped += report.counts.frames_skipped;
+      const std::uint64_t of_session = report.counts.frames_skipped + report.counts.frames_aborted;
+      skipped += of_session;
       EXPECT_EQ(report.counts.frames_produced, published_);
-      EXPECT_EQ(report.counts.frames_produced, report.counts.frames_skipped + report.counts.frames_sent);
+      EXPECT_EQ(report.counts.frames_produced, of_session + report.counts.frames_sent);
       EXPECT_EQ(report.counts.frames_sent, taken_ + report.frames_lost);
     }
     if (is_whole) {
@@ -352,10 +355,12 @@ TEST_P(CudaSweepOfSessions, WhateverCallHasNoMemoryIsToldOrCostsAFrame) {
 
 INSTANTIATE_TEST_SUITE_P(Of, CudaSweepOfSessions,
                          testing::Values(Way{LinkKind::local, false}, Way{LinkKind::local, true},
-                                         Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true}),
+                                         Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true},
+                                         Way{LinkKind::tcp, true, 3}),
                          [](const auto& one) {
                            return std::string(name(one.param.link)) +
-                                  (one.param.is_on_device ? "OfTheGpu" : "OfTheHost");
+                                  (one.param.is_on_device ? "OfTheGpu" : "OfTheHost") +
+                                  (one.param.slices > 1 ? "InSlices" : "");
                          });
 
 }  // namespace

@@ -57,6 +57,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
     options.max_frames = frames;
     options.max_viewers = viewers;
     options.memory = &memory_;
+    options.slices = slices_;
     options.allows_pull = allows_pull_;
     stream_ = std::make_unique<Stream>(options);
     EndpointOptions listening = endpoint(link);
@@ -190,6 +191,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   UntouchableMemory memory_;
   bool allows_pull_ = false;
   bool fills_on_device_ = true;
+  std::uint16_t slices_ = 1;  // in which its device copies frames to host memory
   std::uint64_t refuses_copies_from_ = UINT64_MAX;
   std::uint64_t loses_device_at_ = UINT64_MAX;
   std::string source_fault_;  // of a source that has ended

@@ -54,11 +54,15 @@ class Frames(GpuMemory):
         self.assertIn("readback by GPU memory", sends.text)
         self.assertEqual((sent["memory"], shown["memory"], shown["upload"]), ("cuda", "cuda", "GPU memory"))
 
-    def test_the_pictures_are_those_of_host_memory(self):
-        """Of a scene that moves by the frame's number, which it also draws."""
+    def moving_scene(self):
+        """It moves by the frame's number, which it also draws."""
         scene = self.file("moving.frag")
         scene.write_text("void mainImage(out vec4 c, in vec2 p)"
                          "{ c = vec4(fract(p / iResolution.xy + float(iFrame) / 7.0), 0.25, 1); }")
+        return scene
+
+    def test_the_pictures_are_those_of_host_memory(self):
+        scene = self.moving_scene()
         for pixel_format in ("rgba", "nv12", "yuv420p", "p010le", "yuv420p10le"):
             seen = []
             for memory in ((), CUDA):
@@ -68,6 +72,17 @@ class Frames(GpuMemory):
                                 "--no-pace", sender=memory, viewer=(*memory, *saved), frames=8)
                 seen.append((frames.read_bytes(), picture.read_bytes()))
             self.assertEqual(seen[0], seen[1], pixel_format)
+
+    def test_so_are_those_that_leave_in_slices_while_the_gpu_copies_them(self):
+        scene, frames = self.moving_scene(), self.file("frames.raw")
+        seen = []
+        for memory in ((), (*CUDA, "--slices", "1"), (*CUDA, "--slices", "7")):
+            _, sent, _, _ = self.stream(f"gl:{scene}", "--size", "640x360", "--delivery", "every", "--no-pace",
+                                        "--transport", "tcp", sender=memory, viewer=("--output", frames), frames=8)
+            self.assertEqual(sent["memory"], "cuda>host" if memory else "host")
+            seen.append(frames.read_bytes())
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0], seen[2])
 
     def test_films_and_raw_frames_are_copied_to_the_gpu(self):
         film = self.file("film.mkv")

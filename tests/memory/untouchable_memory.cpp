@@ -46,6 +46,7 @@ class UntouchableMemory::Device {
     {
       const std::scoped_lock lock(mutex_);
       is_stopping_ = true;
+      is_holding_ = false;
     }
     changed_.notify_all();
     thread_.join();
@@ -64,6 +65,18 @@ class UntouchableMemory::Device {
     const std::scoped_lock lock(mutex_);
     is_broken_ = true;
   }
+  void hold() {
+    const std::scoped_lock lock(mutex_);
+    is_holding_ = true;
+  }
+  std::size_t held() {
+    const std::scoped_lock lock(mutex_);
+    return waiting_.size();
+  }
+  void end_held(std::size_t index, std::optional<FenceState> state) {
+    std::unique_lock lock(mutex_);
+    end(lock, waiting_.begin() + static_cast<std::ptrdiff_t>(index), state);
+  }
 
  private:
   struct Work {
@@ -75,7 +88,7 @@ class UntouchableMemory::Device {
   void run() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty(); });
+      changed_.wait(lock, [&] { return !is_holding_ && (is_stopping_ || !waiting_.empty()); });
       if (waiting_.empty()) {
         return;
       }
@@ -83,17 +96,22 @@ class UntouchableMemory::Device {
       lock.unlock();
       std::this_thread::sleep_for(delay);  // more work comes meanwhile, so that there is an order to change
       lock.lock();
-      const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(random_() % waiting_.size());
-      const Work next = std::move(*chosen);
-      waiting_.erase(chosen);
-      const FenceState state = is_broken_ ? FenceState::failed : next.state;
-      lock.unlock();
-      if (state == FenceState::done) {
-        next.work();
+      if (!is_holding_ && !waiting_.empty()) {
+        end(lock, waiting_.begin() + static_cast<std::ptrdiff_t>(random_() % waiting_.size()), std::nullopt);
       }
-      next.fence->finish(state);
-      lock.lock();
     }
+  }
+
+  void end(std::unique_lock<std::mutex>& lock, std::vector<Work>::iterator chosen, std::optional<FenceState> wanted) {
+    const Work next = std::move(*chosen);
+    waiting_.erase(chosen);
+    const FenceState state = wanted ? *wanted : is_broken_ ? FenceState::failed : next.state;
+    lock.unlock();
+    if (state == FenceState::done) {
+      next.work();
+    }
+    next.fence->finish(state);
+    lock.lock();
   }
 
   std::mutex mutex_;
@@ -102,6 +120,7 @@ class UntouchableMemory::Device {
   std::vector<Work> waiting_;
   bool is_stopping_ = false;
   bool is_broken_ = false;
+  bool is_holding_ = false;
   std::thread thread_;
 };
 
@@ -202,12 +221,24 @@ void UntouchableMemory::refuse_imports() const {
   refuses_imports_.store(true);
 }
 
-void UntouchableMemory::refuse_copies() const {
-  refuses_copies_.store(true);
+void UntouchableMemory::refuse_copies(std::uint64_t but_for) const {
+  most_copies_.store(copies() + copies_from_host() + but_for);
 }
 
 bool UntouchableMemory::refuses_copies() const {
-  return refuses_copies_.load();
+  return copies() + copies_from_host() >= most_copies_.load();
+}
+
+void UntouchableMemory::hold() const {
+  device_->hold();
+}
+
+std::size_t UntouchableMemory::held() const {
+  return device_->held();
+}
+
+void UntouchableMemory::end_held(std::size_t index, std::optional<FenceState> state) const {
+  device_->end_held(index, state);
 }
 
 void UntouchableMemory::lose() const {

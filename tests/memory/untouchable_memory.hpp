@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -53,16 +54,22 @@ class UntouchableMemory final : public MemoryKind {
   [[nodiscard]] std::optional<std::string> failure() const override;
   /// No block of another process is imported any more.
   void refuse_imports() const;
-  /// No copy begins any more.
-  void refuse_copies() const;
+  /// No copy begins any more, but for so many.
+  void refuse_copies(std::uint64_t but_for = 0) const;
   [[nodiscard]] bool refuses_copies() const;
+
+  /// From now on the device does nothing by itself: work waits until end_held(), on whose thread it is done then.
+  void hold() const;
+  [[nodiscard]] std::size_t held() const;
+  /// Ends what has waited longest but for `index`, as it would end, or with this state.
+  void end_held(std::size_t index, std::optional<FenceState> state = std::nullopt) const;
 
  private:
   class Device;
   const std::string name_;
   mutable std::atomic<bool> is_lost_ = false;
   mutable std::atomic<bool> refuses_imports_ = false;
-  mutable std::atomic<bool> refuses_copies_ = false;
+  mutable std::atomic<std::uint64_t> most_copies_ = UINT64_MAX;  // of both kinds
   mutable std::atomic<std::uint64_t> copies_ = 0;
   mutable std::atomic<std::uint64_t> copies_from_host_ = 0;
   const std::unique_ptr<Device> device_;

@@ -1,17 +1,20 @@
 // Simulates whole fan-outs: one stream and several viewers on wires with random delays. Viewers stall, leave and come
-// back. One printed seed determines everything. No frame may be torn, repeated or out of order, and the counts must
-// add up.
+// back. Frames lie in host memory, or in that of a device, which copies them in slices. One printed seed determines
+// everything. No frame may be torn, repeated or out of order, and the counts must add up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/seed.hpp"
+#include "tests/memory/untouchable_memory.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/stream.hpp"
 
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t slots_per_viewer = 3;
 constexpr std::uint32_t max_viewers = 4;
+constexpr std::uint16_t max_slices_here = 3;  // of a frame
 
 /// One viewer on its wire. Each call is one step of the session or of the subscriber.
 class SimulatedViewer {
@@ -44,7 +48,7 @@ class SimulatedViewer {
     while (const auto epoch = stream_.epoch_to_announce(queue_)) {
       sender_->begin_epoch(epoch->pool);
       receiver_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), slots_per_viewer, {});
-      EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number, slots_per_viewer));
+      EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number, slots_per_viewer, {}, true));
       EXPECT_FALSE(stream_.epoch_ready(queue_, epoch->number, slots_per_viewer)) << "credits out of nothing";
       EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";
       pools_.push_back(epoch->pool);
@@ -55,6 +59,10 @@ class SimulatedViewer {
   /// A step of the program's thread: receives all frames and returns some of them.
   void look(std::mt19937_64& random) {
     while (auto frame = receiver_->poll()) {
+      if (frame->header.is_aborted) {
+        receiver_->return_credit(frame->header);
+        continue;
+      }
       EXPECT_FALSE(find_torn_line(frame->payload, frame->header.sequence)) << "torn frame " << frame->header.sequence;
       if (received_ > 0) {
         EXPECT_GT(frame->header.sequence, last_sequence_) << "out of order or twice";
@@ -76,7 +84,7 @@ class SimulatedViewer {
 
   /// Steps until all sent frames are received and returned.
   void settle(std::mt19937_64& random) {
-    for (int i = 0; i < 10'000 && (wire_.step() || !held_.empty() || !queue_.waiting.empty()); ++i) {
+    for (int i = 0; i < 10'000 && (wire_.step() || !held_.empty() || !queue_.waiting.empty() || queue_.begun); ++i) {
       serve();
       look(random);
     }
@@ -84,7 +92,8 @@ class SimulatedViewer {
 
   void expect_identities() const {
     const SubscriberQueueCounts counts = stream_.counts(queue_);
-    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent + queue_.waiting.size());
+    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent + counts.frames_aborted +
+                                          queue_.waiting.size() + (queue_.begun ? 1 : 0));
     EXPECT_LE(received_, counts.frames_sent);
     EXPECT_LE(queue_.held.size(), queue_.max_held);
   }
@@ -131,18 +140,25 @@ class SimulatedViewer {
 
 class World {
  public:
-  World(std::uint64_t seed, Delivery delivery, std::uint64_t first_sequence)
+  World(std::uint64_t seed, Delivery delivery, std::uint64_t first_sequence, bool is_on_device = false)
       : random_(seed),
         delivery_(delivery),
+        is_on_device_(is_on_device),
         stream_({.name = "sim",
                  .delivery = delivery,
                  .slots_per_viewer = slots_per_viewer,
                  .max_viewers = max_viewers,
-                 .first_sequence = first_sequence}) {
+                 .first_sequence = first_sequence,
+                 .memory = is_on_device ? &memory_ : &host_memory(),
+                 .slices = max_slices_here}) {
+    memory_.hold();
     begin_epoch();
   }
 
-  void begin_epoch() { stream_.begin_epoch({.layout = bytes_layout(1 + random_() % 2000), .colour = {}}); }
+  void begin_epoch() {
+    const std::uint64_t most_bytes = is_on_device_ ? 2 * max_slices_here * slice_alignment_bytes : 2000;
+    stream_.begin_epoch({.layout = bytes_layout(1 + random_() % most_bytes), .colour = {}});
+  }
 
   void add_viewer() {
     auto viewer = std::make_unique<SimulatedViewer>(clock_, stream_, random_(), delivery_);
@@ -165,9 +181,21 @@ class World {
     if (random_() % 50 == 0) {
       return;  // the source drops this frame, and its slot becomes free
     }
-    write_test_lines(slot->bytes(), slot->next_sequence());
-    stream_.publish(std::move(*slot), {.has_test_pattern = true, .layout = {}});
+    const auto bytes =
+        is_on_device_
+            ? UntouchableMemory::on_device(*slot->block()).subspan(slot->offset_in_block_bytes(), slot->bytes().size())
+            : slot->bytes();
+    write_test_lines(bytes, slot->next_sequence());
+    stream_.publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .is_on_device = is_on_device_});
     ++published_;
+  }
+
+  /// The device ends some copies, in an order of its own. Where frames may be missing, some fail.
+  void end_copies(std::size_t most) {
+    for (std::size_t i = 0; i < most && memory_.held() > 0; ++i) {
+      const bool fails = delivery_ == Delivery::latest && random_() % 50 == 0;
+      memory_.end_held(random_() % memory_.held(), fails ? std::optional(FenceState::failed) : std::nullopt);
+    }
   }
 
   void step() {
@@ -185,6 +213,9 @@ class World {
     } else {
       clock_.advance_to_ns(clock_.now_ns() + static_cast<std::int64_t>(random_() % (2 * ns_per_ms)));
     }
+    if (is_on_device_) {
+      end_copies(random_() % 6);
+    }
     for (const auto& viewer : viewers_) {
       viewer->wire().run_due();
       if (random_() % 4 != 0) {
@@ -200,6 +231,9 @@ class World {
   /// One millisecond without faults: publishes a frame, and all viewers receive.
   void pass_a_moment() {
     publish();
+    while (memory_.held() > 0) {
+      memory_.end_held(random_() % memory_.held());
+    }
     clock_.advance_to_ns(clock_.now_ns() + ns_per_ms);
     for (const auto& viewer : viewers_) {
       viewer->wire().run_due();
@@ -210,16 +244,23 @@ class World {
 
   std::mt19937_64 random_;
   Delivery delivery_;
+  bool is_on_device_;
   VirtualClock clock_;
+  UntouchableMemory memory_;
   Stream stream_;
   std::vector<std::unique_ptr<SimulatedViewer>> viewers_;
   std::uint64_t published_ = 0;
 };
 
-class FanOut : public testing::TestWithParam<Delivery> {};
+class FanOut : public testing::TestWithParam<std::tuple<Delivery, bool>> {
+ protected:
+  static World make_world(std::uint64_t seed, std::uint64_t first_sequence) {
+    return {seed, std::get<0>(GetParam()), first_sequence, std::get<1>(GetParam())};
+  }
+};
 
 TEST_P(FanOut, WhoHasBeenToldHowManyFramesThereWereGetsNoMore) {
-  World world(chosen_seed(), GetParam(), 0);
+  World world = make_world(chosen_seed(), 0);
   world.add_viewer();
   for (int i = 0; i < 500; ++i) {
     world.pass_a_moment();
@@ -237,7 +278,7 @@ TEST_P(FanOut, NothingTornNothingTwiceAndTheCountsAddUp) {
   SCOPED_TRACE("FRAMEWIRE_SEED=" + std::to_string(seed));
   std::mt19937_64 seeds(seed);
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
-    World world(seeds(), GetParam(), (std::uint64_t{1} << 32) - 100);
+    World world = make_world(seeds(), (std::uint64_t{1} << 32) - 100);
     world.add_viewer();
     for (int i = 0; i < 3000 && !HasFailure(); ++i) {
       world.step();
@@ -249,7 +290,7 @@ TEST_P(FanOut, NothingTornNothingTwiceAndTheCountsAddUp) {
 
 TEST_P(FanOut, AnUndisturbedViewerGetsEverythingThatWasSent) {
   const std::uint64_t seed = chosen_seed();
-  World world(seed, GetParam(), 0);
+  World world = make_world(seed, 0);
   world.add_viewer();
   world.add_viewer();
   for (int i = 0; i < 2000; ++i) {
@@ -263,8 +304,11 @@ TEST_P(FanOut, AnUndisturbedViewerGetsEverythingThatWasSent) {
   EXPECT_GT(world.published_, 100U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Deliveries, FanOut, testing::Values(Delivery::latest, Delivery::every),
-                         [](const auto& delivery) { return std::string(name(delivery.param)); });
+INSTANTIATE_TEST_SUITE_P(Deliveries, FanOut,
+                         testing::Combine(testing::Values(Delivery::latest, Delivery::every), testing::Bool()),
+                         [](const auto& one) {
+                           return std::string(name(std::get<0>(one.param))) + (std::get<1>(one.param) ? "_copied" : "");
+                         });
 
 TEST(FanOutUnderEvery, TheMemoryOfAnEpochGoesWithItsLastFrame) {
   World world(chosen_seed(), Delivery::every, 0);

@@ -15,7 +15,9 @@ namespace framewire::test {
 /// A viewer's place in a stream, over a link without a wire. Its session is the thread that uses it.
 class AttachedViewer {
  public:
-  AttachedViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event) {
+  AttachedViewer(Stream& stream, Delivery delivery, bool takes_any_memory = false)
+      : stream_(stream), queue(link, delivery, event) {
+    link.takes_any_memory = takes_any_memory;
     EXPECT_TRUE(stream_.attach(queue));
   }
   ~AttachedViewer() { leave(); }

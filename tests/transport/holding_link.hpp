@@ -18,6 +18,9 @@ namespace framewire::test {
 class HoldingLink final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  [[nodiscard]] bool takes(const MemoryKind& memory) const noexcept override {
+    return takes_any_memory || memory.is_host();
+  }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
@@ -28,6 +31,7 @@ class HoldingLink final : public SenderLink {
     (releases_at_once ? done : sent).push_back(frame.pool_slot);
     is_last.push_back(frame.is_last);
     headers.push_back(frame.header);
+    payloads.push_back(frame.payload);
     files.push_back(frame.file.fd);
     return SendResult::accepted;
   }
@@ -51,6 +55,7 @@ class HoldingLink final : public SenderLink {
   [[nodiscard]] std::string fault() const override { return {}; }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged; }
 
+  bool takes_any_memory = false;  // set it before the link's queue is attached
   bool releases_at_once = false;
   bool is_withdrawn = false;
   std::atomic<bool> is_armed = false;  // since the last poll_released()
@@ -60,6 +65,7 @@ class HoldingLink final : public SenderLink {
   std::vector<PoolSlot> sent;
   std::vector<bool> is_last;  // of what was sent
   std::vector<FrameHeader> headers;
+  std::vector<Payload> payloads;
   std::vector<int> files;  // -1: a frame in memory
   std::vector<PoolSlot> done;
 };

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "tests/memory/untouchable_memory.hpp"
-#include "tests/transport/attached_viewer.hpp"
+#include "tests/transport/slice_viewer.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -18,41 +18,6 @@ namespace {
 constexpr std::uint64_t sliced_bytes = std::uint64_t{10} * 4096;
 constexpr std::uint16_t slice_number = 4;
 const StreamFormat sliced_format{.layout = bytes_layout(sliced_bytes), .colour = {}};
-
-/// A viewer over a link that counts.
-class SliceViewer : public AttachedViewer {
- public:
-  SliceViewer(Stream& stream, Delivery delivery, bool takes_slices)
-      : AttachedViewer(stream, delivery), takes_slices_(takes_slices) {
-    get_ready();
-  }
-
-  bool get_ready() { return AttachedViewer::get_ready(takes_slices_); }
-  /// The link sends everything, and the viewer releases it.
-  void release_all() {
-    for (std::size_t i = 0; i < link.sent.size(); ++i) {
-      if (link.is_last[i]) {
-        link.done.push_back(link.sent[i]);
-      }
-    }
-    link.sent.clear();
-    link.is_last.clear();
-    make_progress();
-  }
-  /// The slices that the link has got, by their numbers; -1 for a whole frame and -2 for the end of an aborted one.
-  [[nodiscard]] std::vector<int> got() const {
-    std::vector<int> numbers;
-    for (const FrameHeader& header : link.headers) {
-      numbers.push_back(header.is_aborted ? -2 : header.slice_count == 1 ? -1 : int{header.slice});
-    }
-    return numbers;
-  }
-
- private:
-  const bool takes_slices_;
-};
-
-using SliceNumbers = std::vector<int>;
 
 class StreamSlices : public testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include "gl/device_uuid.hpp"
 #include "gl/gpu_copies.hpp"
 #include "gl/shader_scene.hpp"
+#include "transport/slice_count.hpp"
 
 namespace framewire {
 
@@ -85,7 +86,7 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
                     options.pixel_format.value_or(PixelFormat::rgba));
   device_memory_ = options.memory->is_host() ? memory_for_copies(options) : nullptr;
   readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted,
-                    slices_of_frame(options, renderer_->layout().size_bytes), device_memory_.get());
+                    slices_of_frame(options.slices, renderer_->layout().size_bytes), device_memory_.get());
   format_ = {
       .layout = renderer_->layout(),
       .colour = renderer_->colour(),

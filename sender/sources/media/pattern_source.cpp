@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "frame/test_pattern.hpp"
 #include "media/frame_rate.hpp"
+#include "transport/slice_count.hpp"
 
 namespace framewire {
 
@@ -83,7 +84,7 @@ PatternSource::PatternSource(const SourceOptions& options) : name_(options.name)
     format_.chroma_location = is_subsampled(format) ? ChromaLocation::center : ChromaLocation::unspecified;
     bars_.emplace(format_.layout);
   }
-  slices_ = slices_of_frame(options, format_.layout.size_bytes);
+  slices_ = slices_of_frame(options.slices, format_.layout.size_bytes);
 }
 
 std::string PatternSource::describe() const {

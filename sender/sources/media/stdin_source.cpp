@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "media/frame_rate.hpp"
 #include "media/y4m.hpp"
+#include "transport/slice_count.hpp"
 
 namespace framewire {
 
@@ -178,7 +179,7 @@ bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
     return false;
   }
   const std::span<std::byte> bytes = slot->bytes().first(format_.layout.size_bytes);
-  const std::uint16_t slices = slices_of_frame(options_, bytes.size());
+  const std::uint16_t slices = slices_of_frame(options_.slices, bytes.size());
   const bool has_rate = format_.frame_rate.numerator != 0;
   const std::int64_t pts_ns = has_rate ? frame_time_ns(format_.frame_rate, frames_sent_) : 0;
   const std::int64_t due_ns =
