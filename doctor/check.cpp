@@ -378,6 +378,12 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   return finding;
 }
 
+std::vector<std::string> addresses_of(const std::vector<CudaPeer>& peers) {
+  std::vector<std::string> addresses;
+  std::ranges::transform(peers, std::back_inserter(addresses), &CudaPeer::pci_address);
+  return addresses;
+}
+
 /// The NVIDIA GPUs, for information only: nobody needs one.
 Finding cuda_finding(const GpuFacts& gpu) {
   Finding finding{.area = graphics_area, .name = "CUDA"};
@@ -396,6 +402,10 @@ Finding cuda_finding(const GpuFacts& gpu) {
         fmt::format("{} at {}, {}, {:.0f} GB, CUDA {}; {}", info.name, info.pci_address, info.uuid,
                     static_cast<double>(info.memory_bytes) / 1e9, gpu.cuda_version,
                     info.shares_memory ? "programs can share its memory" : "programs cannot share its memory"));
+    if (!info.peers.empty()) {
+      finding.details.push_back(fmt::format("{} at {} reads the memory of the GPUs at {}", info.name, info.pci_address,
+                                            fmt::join(addresses_of(info.peers), ", ")));
+    }
   }
   if (!gpu.cuda_trouble.empty()) {
     finding.details.push_back(gpu.cuda_trouble);

@@ -360,6 +360,7 @@ Json gpu_json(const GpuFacts& gpu, const RdmaFacts& rdma) {
                 {"uuid", info.uuid},
                 {"memory_bytes", info.memory_bytes},
                 {"shares_memory", info.shares_memory},
+                {"reads_gpus", list_of(info.peers, [](const CudaPeer& peer) { return Json(peer.pci_address); })},
                 {"has_gpu_direct", info.takes_gpu_direct_rdma},
                 {"has_dma_buf", info.exports_dma_buf},
                 {"has_pcie_mapping", info.knows_pcie_mapping},

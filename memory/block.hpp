@@ -103,8 +103,11 @@ class Block {
   /// What another process of this machine needs for MemoryKind::import(); -1 if only this process can use the block.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 
+  /// The block lies on another device than that of its kind, which reads it there.
+  [[nodiscard]] virtual bool is_on_other_device() const noexcept { return false; }
+
   /// For a context of OpenGL on the device that kind().device_uuid() names. Throws Error (failed) if OpenGL cannot
-  /// import such memory, or there are too many descriptors.
+  /// import such memory, as that of another device, or there are too many descriptors.
   [[nodiscard]] virtual OpaqueMemory for_opengl() const;
 
   /// Throws std::bad_alloc. What a device refuses is no error here: the result says it.
@@ -125,6 +128,12 @@ class Block {
   /// fence is finished. The device keeps both blocks alive meanwhile. Not of an imported block. Throws Error (failed).
   [[nodiscard]] virtual std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from,
                                                               CopyRange range) = 0;
+
+  /// The device starts to copy `range` of this block into `into`, which is of the same kind and was not imported.
+  /// Nobody writes these bytes of either block until the fence is finished. The device keeps both blocks alive
+  /// meanwhile. Throws Error (failed), also if no such copies are made in memory of this kind.
+  [[nodiscard]] virtual std::shared_ptr<Fence> copy_to_device(const std::shared_ptr<Block>& into,
+                                                              CopyRange range) const;
 
  protected:
   explicit Block(std::uint64_t size_bytes) noexcept : size_bytes_(size_bytes) {}
@@ -148,11 +157,14 @@ class MemoryKind {
   /// Throws Error (failed) that says so if the device is lost.
   void require_device() const;
 
-  /// What the log is to say of this memory, once: then empty, until there is something else.
+  /// What the log is to say of this memory, each thing once, the oldest first; empty: nothing more.
   [[nodiscard]] virtual std::string take_note() const { return {}; }
 
   /// The device whose OpenGL imports such blocks; nothing if none does.
   [[nodiscard]] virtual std::optional<DeviceUuid> device_uuid() const noexcept { return std::nullopt; }
+  /// Whether import() takes the memory of this device: of its own, or of another one whose memory it reads in place.
+  /// Asks nobody.
+  [[nodiscard]] virtual bool imports_from(const DeviceUuid& device) const noexcept { return device_uuid() == device; }
 
   /// A block that other processes of this machine can import read-only. At least `size_bytes`, rounded up to pages.
   /// `purpose` is for messages: "16 frame slots". Throws Error that names the size, and AllocationStopped if `stop`

@@ -262,6 +262,10 @@ OpaqueMemory Block::for_opengl() const {
   throw Error::failed("OpenGL cannot import memory of the kind " + quote(kind().name()));
 }
 
+std::shared_ptr<Fence> Block::copy_to_device(const std::shared_ptr<Block>& /*into*/, CopyRange /*range*/) const {
+  throw Error::failed("no device copies memory of the kind " + quote(kind().name()) + " within it");
+}
+
 void MemoryKind::require_device() const {
   if (const std::optional<std::string> why = failure()) {
     throw Error::failed(*why);

@@ -249,7 +249,7 @@ void ReceivedStream::say_other_memory(const SubscriberStatus& now) {
 
 void ReceivedStream::say_memory_notes() {
   for (const MemoryKind* const memory : options().session.memory) {
-    if (const std::string note = memory->take_note(); !note.empty()) {
+    for (std::string note = memory->take_note(); !note.empty(); note = memory->take_note()) {
       log_.info(note);
     }
   }

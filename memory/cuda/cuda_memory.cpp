@@ -1,5 +1,6 @@
 #include "memory/cuda/cuda_memory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -35,6 +36,12 @@ std::shared_ptr<const CudaDevice> device_that_shares(const CudaDeviceInfo& info)
   return std::make_shared<const CudaDevice>(info);
 }
 
+/// "NVIDIA H200 (0000:3b:00.0)": two GPUs of a machine may have the same name.
+template <typename Gpu>
+std::string label_of(const Gpu& gpu) {
+  return gpu.name + " (" + gpu.pci_address + ")";
+}
+
 }  // namespace
 
 // ---- Blocks ----
@@ -54,6 +61,9 @@ const MemoryKind& CudaBlock::kind() const noexcept {
 }
 
 OpaqueMemory CudaBlock::for_opengl() const {
+  if (is_on_other_device()) {
+    throw Error::failed("OpenGL cannot import the memory of another GPU, " + label_of(*mapping_->peer()));
+  }
   FileDescriptor descriptor = duplicate(exported_.get());
   if (!descriptor.valid()) {
     throw Error::from_errno("duplicate the descriptor of a GPU's memory", errno);
@@ -159,6 +169,19 @@ std::shared_ptr<Fence> CudaBlock::copy_from_host(std::shared_ptr<const HostBlock
   return fence;
 }
 
+std::shared_ptr<Fence> CudaBlock::copy_to_device(const std::shared_ptr<Block>& into, CopyRange range) const {
+  const cuda::Address to = dynamic_cast<const CudaBlock&>(*into).address();
+  const auto keeps = std::make_shared<const Kept>(Kept{.block = shared_from_this(), .other_end = into});
+  auto fence = std::make_shared<Fence>();
+  const auto copy = [&](cuda::Stream stream) {
+    cuda::require(kind_.device()->functions().cuMemcpyDtoDAsync(
+                      to + range.to_offset_bytes, address() + range.from_offset_bytes, range.size_bytes, stream),
+                  "cuMemcpyDtoDAsync");
+  };
+  kind_.work().start(copy, fence, keeps);
+  return fence;
+}
+
 /// Copies of memory that is not registered are slower, and block the thread that starts them. So a failure is one of
 /// the whole copy.
 std::shared_ptr<const CudaBlock::Kept> CudaBlock::kept_by_copy(std::shared_ptr<const HostBlock> host) const {
@@ -176,7 +199,7 @@ std::shared_ptr<const CudaBlock::Kept> CudaBlock::kept_by_copy(std::shared_ptr<c
     kind_.work().look_for_loss();
     throw;
   }
-  return std::make_shared<Kept>(Kept{.block = shared_from_this(), .host = std::move(registration)});
+  return std::make_shared<Kept>(Kept{.block = shared_from_this(), .other_end = std::move(registration)});
 }
 
 // ---- The kind ----
@@ -198,7 +221,12 @@ std::optional<std::string> CudaMemory::failure() const {
 
 std::string CudaMemory::take_note() const {
   const std::scoped_lock lock(mutex_);
-  return std::exchange(note_, {});
+  return notes_taken_ < notes_.size() ? notes_[notes_taken_++] : std::string();
+}
+
+bool CudaMemory::imports_from(const DeviceUuid& device) const noexcept {
+  return MemoryKind::imports_from(device) ||
+         std::ranges::find(device_->info().peers, device, &CudaPeer::uuid_bytes) != device_->info().peers.end();
 }
 
 bool CudaMemory::has_peer_memory() const {
@@ -253,11 +281,10 @@ std::shared_ptr<const void> CudaMemory::prepare_copies(const std::shared_ptr<con
   return registration;
 }
 
-void CudaMemory::note_writable(const std::string& why) const {
+void CudaMemory::note(const std::string& text) const {
   const std::scoped_lock lock(mutex_);
-  if (!std::exchange(has_note_, true)) {
-    note_ = "maps the sender's memory for writing, too, because the driver of the GPU " + device_->info().name +
-            " refuses to map it for reading only: " + why;
+  if (std::ranges::find(notes_, text) == notes_.end()) {
+    notes_.push_back(text);
   }
 }
 
@@ -265,7 +292,12 @@ std::shared_ptr<const Block> CudaMemory::import(FileDescriptor descriptor, std::
   const std::uint64_t whole = whole_bytes(size_bytes);
   auto mapping = std::make_unique<const CudaMapping>(device_, whole, descriptor);
   if (const std::string& why = mapping->why_writable(); !why.empty()) {
-    note_writable(why);
+    note("maps the sender's memory for writing, too, because the driver of the GPU " + device_->info().name +
+         " refuses to map it for reading only: " + why);
+  }
+  if (const CudaPeer* const peer = mapping->peer()) {
+    note("reads frames of the GPU " + label_of(*peer) + " on the GPU " + label_of(device_->info()) +
+         ", by peer access");
   }
   return std::make_shared<const CudaBlock>(*this, std::move(mapping), whole, std::move(descriptor), false);
 } catch (const Error& error) {

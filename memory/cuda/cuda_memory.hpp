@@ -1,11 +1,13 @@
 // Memory of a GPU, through CUDA: blocks that other processes of this machine can map.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file_descriptor.hpp"
 #include "base/system_files.hpp"
@@ -20,7 +22,7 @@ namespace framewire {
 
 class CudaMemory;
 
-/// A block of CudaMemory.
+/// A block of CudaMemory: on its GPU, or imported from another one that this reads.
 class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBlock> {
  public:
   /// `exported`: what others import. `is_shared`: also other processes; else only OpenGL in this one.
@@ -30,6 +32,7 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
 
   [[nodiscard]] const MemoryKind& kind() const noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return is_shared_ ? exported_.get() : -1; }
+  [[nodiscard]] bool is_on_other_device() const noexcept override { return mapping_->peer() != nullptr; }
   [[nodiscard]] OpaqueMemory for_opengl() const override;
   /// As a DMA-BUF, where the driver exports one (also that for data-direct), and by its address, where nvidia-peermem
   /// would pin that.
@@ -41,6 +44,8 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
                                                     std::shared_ptr<Fence> after) const override;
   /// As that: `from` stays registered.
   [[nodiscard]] std::shared_ptr<Fence> copy_from_host(std::shared_ptr<const HostBlock> from, CopyRange range) override;
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_device(const std::shared_ptr<Block>& into,
+                                                      CopyRange range) const override;
 
   /// In CUDA's address space of this process.
   [[nodiscard]] cuda::Address address() const noexcept { return mapping_->address(); }
@@ -49,7 +54,7 @@ class CudaBlock final : public Block, public std::enable_shared_from_this<CudaBl
   /// What a copy needs while the GPU makes it.
   struct Kept {
     std::shared_ptr<const Block> block;
-    std::shared_ptr<CudaHostRegistration> host;
+    std::shared_ptr<const void> other_end;
   };
 
   [[nodiscard]] FileDescriptor export_for_data_direct() const;
@@ -82,6 +87,7 @@ class CudaMemory final : public MemoryKind {
   [[nodiscard]] std::optional<DeviceUuid> device_uuid() const noexcept override { return device_->info().uuid_bytes; }
   [[nodiscard]] std::optional<std::string> failure() const override;
   [[nodiscard]] std::string take_note() const override;
+  [[nodiscard]] bool imports_from(const DeviceUuid& device) const noexcept override;
   /// Its bytes are 0.
   [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
                                                 const StopCheck& stop) const override;
@@ -89,7 +95,7 @@ class CudaMemory final : public MemoryKind {
                                                         const StopCheck& stop) const override;
   /// Registers the block with CUDA.
   [[nodiscard]] std::shared_ptr<const void> prepare_copies(const std::shared_ptr<const HostBlock>& host) const override;
-  /// Throws Error (failed) also if the memory is of another GPU, or smaller.
+  /// Throws Error (failed) also if the memory is smaller, or of another GPU that this one does not read.
   [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const override;
 
   [[nodiscard]] const std::shared_ptr<const CudaDevice>& device() const noexcept { return device_; }
@@ -98,7 +104,7 @@ class CudaMemory final : public MemoryKind {
   [[nodiscard]] bool has_peer_memory() const;
 
  private:
-  void note_writable(const std::string& why) const;
+  void note(const std::string& text) const;
   [[nodiscard]] std::uint64_t whole_bytes(std::uint64_t size_bytes) const;
   [[nodiscard]] std::shared_ptr<CudaBlock> make(const std::string& purpose, std::uint64_t size_bytes, bool is_shared,
                                                 const StopCheck& stop) const;
@@ -108,9 +114,9 @@ class CudaMemory final : public MemoryKind {
   const std::uint64_t granularity_bytes_;
   mutable CudaWork work_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::string note_;
-  mutable bool has_note_ = false;
+  mutable std::mutex mutex_;                // guards what follows
+  mutable std::vector<std::string> notes_;  // each once
+  mutable std::size_t notes_taken_ = 0;
 };
 
 }  // namespace framewire

@@ -72,6 +72,24 @@ CudaDeviceInfo info_of(const cuda::Functions& cuda, int ordinal) {
   return info;
 }
 
+/// Where the driver cannot say it, there is no such access.
+bool reads(const cuda::Functions& cuda, const CudaDeviceInfo& reader, const CudaDeviceInfo& owner) {
+  int can = 0;
+  return reader.number != owner.number &&
+         cuda.cuDeviceCanAccessPeer(&can, reader.number, owner.number) == cuda::Result::success && can != 0;
+}
+
+std::vector<CudaPeer> peers_of(const cuda::Functions& cuda, const CudaDeviceInfo& reader,
+                               const std::vector<CudaDeviceInfo>& devices) {
+  std::vector<CudaPeer> peers;
+  for (const CudaDeviceInfo& owner : devices) {
+    if (reads(cuda, reader, owner)) {
+      peers.push_back({owner.number, owner.uuid_bytes, owner.name, owner.pci_address});
+    }
+  }
+  return peers;
+}
+
 std::string list_of(const std::vector<CudaDeviceInfo>& devices) {
   std::string text;
   for (const CudaDeviceInfo& device : devices) {
@@ -89,6 +107,9 @@ std::vector<CudaDeviceInfo> cuda_devices() {
   std::vector<CudaDeviceInfo> devices;
   for (int i = 0; i < count; ++i) {
     devices.push_back(info_of(cuda, i));
+  }
+  for (CudaDeviceInfo& device : devices) {
+    device.peers = peers_of(cuda, device, devices);
   }
   return devices;
 }

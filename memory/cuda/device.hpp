@@ -12,6 +12,14 @@
 
 namespace framewire {
 
+/// Another GPU of this machine whose memory a GPU reads in place: by NVLink, or by PCI Express.
+struct CudaPeer {
+  cuda::DeviceNumber number = 0;
+  cuda::Uuid uuid_bytes{};
+  std::string name;
+  std::string pci_address;
+};
+
 /// What CUDA says of a GPU.
 struct CudaDeviceInfo {
   cuda::DeviceNumber number = 0;
@@ -34,6 +42,8 @@ struct CudaDeviceInfo {
   /// It shares page tables with the processor, as one does that is attached to it by NVLink C2C (Grace Hopper). Other
   /// devices then reach it by more than one way, and CUDA's order of writes says nothing of one against another.
   bool shares_page_tables = false;
+  /// Those that it reads (cuDeviceCanAccessPeer), of those that CUDA shows to this process.
+  std::vector<CudaPeer> peers{};
 };
 
 /// All GPUs, in CUDA's order. Throws Error: there is no driver, or it fails.

@@ -74,6 +74,7 @@ void load_devices(const Library& library, Functions& to) {
   library.load(to.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   library.load(to.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   library.load(to.cuDeviceTotalMem, "cuDeviceTotalMem");
+  library.load(to.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
   library.load(to.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   library.load(to.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease");
   library.load(to.cuCtxPushCurrent, "cuCtxPushCurrent");
@@ -92,6 +93,7 @@ void load_memory(const Library& library, Functions& to) {
   library.load(to.cuMemSetAccess, "cuMemSetAccess");
   library.load(to.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   library.load(to.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+  library.load(to.cuMemGetAllocationPropertiesFromHandle, "cuMemGetAllocationPropertiesFromHandle");
   library.load_if_there(to.cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", dma_buf_version);
   library.load(to.cuMemHostRegister, "cuMemHostRegister");
   library.load(to.cuMemHostUnregister, "cuMemHostUnregister");
@@ -101,6 +103,7 @@ void load_work(const Library& library, Functions& to) {
   library.load(to.cuMemsetD8Async, "cuMemsetD8Async");
   library.load(to.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
   library.load(to.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync");
+  library.load(to.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync");
   library.load(to.cuMemcpy2DAsync, "cuMemcpy2DAsync");
   library.load(to.cuFlushGPUDirectRDMAWrites, "cuFlushGPUDirectRDMAWrites");
   library.load(to.cuStreamCreate, "cuStreamCreate");

@@ -110,6 +110,7 @@ struct Functions {
   Result (*cuDeviceGetPCIBusId)(char* text, int text_bytes, DeviceNumber device);
   Result (*cuDeviceGetAttribute)(int* value, Attribute attribute, DeviceNumber device);
   Result (*cuDeviceTotalMem)(std::size_t* bytes, DeviceNumber device);
+  Result (*cuDeviceCanAccessPeer)(int* can, DeviceNumber reader, DeviceNumber owner);
   Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceNumber device);
   Result (*cuDevicePrimaryCtxRelease)(DeviceNumber device);
   Result (*cuCtxPushCurrent)(Context context);
@@ -129,6 +130,7 @@ struct Functions {
                            std::size_t count);
   Result (*cuMemExportToShareableHandle)(void* shareable, MemoryHandle handle, int type, unsigned long long flags);
   Result (*cuMemImportFromShareableHandle)(MemoryHandle* handle, void* shareable, int type);
+  Result (*cuMemGetAllocationPropertiesFromHandle)(AllocationProperties* properties, MemoryHandle handle);
   /// Null where the driver is older than CUDA 11.7.
   Result (*cuMemGetHandleForAddressRange)(void* handle, Address address, std::size_t bytes, int type,
                                           unsigned long long flags);
@@ -137,6 +139,7 @@ struct Functions {
   Result (*cuMemsetD8Async)(Address address, unsigned char value, std::size_t bytes, Stream stream);
   Result (*cuMemcpyDtoHAsync)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*cuMemcpyHtoDAsync)(Address to, const void* from, std::size_t bytes, Stream stream);
+  Result (*cuMemcpyDtoDAsync)(Address to, Address from, std::size_t bytes, Stream stream);
   Result (*cuMemcpy2DAsync)(const Copy2D* copy, Stream stream);
   Result (*cuFlushGPUDirectRDMAWrites)(int target, int scope);
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);

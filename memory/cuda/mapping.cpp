@@ -1,6 +1,8 @@
 #include "memory/cuda/mapping.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -34,6 +36,29 @@ bool refuses(cuda::Result result) noexcept {
   return result != cuda::Result::success && result != cuda::Result::out_of_memory && !cuda::ends_all_work(result);
 }
 
+cuda::MemoryHandle create(const CudaDevice& device, std::uint64_t size_bytes) {
+  const CurrentContext current(device);
+  const cuda::AllocationProperties properties = properties_of(device);
+  cuda::MemoryHandle handle = 0;
+  const cuda::Result result = device.functions().cuMemCreate(&handle, size_bytes, &properties, 0);
+  if (result == cuda::Result::out_of_memory) {
+    throw OutOfMemory("not enough memory on the GPU " + device.info().name + ": " + format_bytes(size_bytes) +
+                      " are needed, and " + room_on(device));
+  }
+  cuda::require(result, "cuMemCreate");
+  return handle;
+}
+
+cuda::MemoryHandle import(const CudaDevice& device, const FileDescriptor& exported) {
+  const CurrentContext current(device);
+  void* const shareable = reinterpret_cast<void*>(static_cast<std::intptr_t>(exported.get()));
+  cuda::MemoryHandle handle = 0;
+  cuda::require(
+      device.functions().cuMemImportFromShareableHandle(&handle, shareable, cuda::handle_type_posix_file_descriptor),
+      "cuMemImportFromShareableHandle");
+  return handle;
+}
+
 }  // namespace
 
 std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
@@ -45,68 +70,66 @@ std::uint64_t CudaMapping::granularity_bytes(const CudaDevice& device) {
   return bytes;
 }
 
-CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes)
-    : device_(std::move(device)), size_bytes_(size_bytes) {
-  const CurrentContext current(*device_);
-  const cuda::AllocationProperties properties = properties_of(*device_);
-  const cuda::Result result = device_->functions().cuMemCreate(&handle_, size_bytes_, &properties, 0);
-  if (result == cuda::Result::out_of_memory) {
-    throw OutOfMemory("not enough memory on the GPU " + device_->info().name + ": " + format_bytes(size_bytes_) +
-                      " are needed, and " + room_on(*device_));
-  }
-  cuda::require(result, "cuMemCreate");
-  has_handle_ = true;
+CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes,
+                         cuda::MemoryHandle handle) noexcept
+    : device_(std::move(device)), size_bytes_(size_bytes), handle_(handle) {}
+
+CudaMapping::CudaMapping(const std::shared_ptr<const CudaDevice>& device, std::uint64_t size_bytes)
+    : CudaMapping(device, size_bytes, create(*device, size_bytes)) {
   map(cuda::Access::read_write);
 }
 
-CudaMapping::CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes,
+CudaMapping::CudaMapping(const std::shared_ptr<const CudaDevice>& device, std::uint64_t size_bytes,
                          const FileDescriptor& exported)
-    : device_(std::move(device)), size_bytes_(size_bytes) {
-  const CurrentContext current(*device_);
-  void* const shareable = reinterpret_cast<void*>(static_cast<std::intptr_t>(exported.get()));
-  cuda::require(
-      device_->functions().cuMemImportFromShareableHandle(&handle_, shareable, cuda::handle_type_posix_file_descriptor),
-      "cuMemImportFromShareableHandle");
-  has_handle_ = true;
+    : CudaMapping(device, size_bytes, import(*device, exported)) {
+  peer_ = find_peer();
   map(cuda::Access::read);
+}
+
+/// What fails here has gone with the GPU.
+CudaMapping::~CudaMapping() {
+  const cuda::Functions& cuda = device_->functions();
+  const CurrentContext current(*device_, std::nothrow);
+  if (is_mapped_) {
+    cuda.cuMemUnmap(address_, size_bytes_);
+  }
+  if (address_ != 0) {
+    cuda.cuMemAddressFree(address_, size_bytes_);
+  }
+  cuda.cuMemRelease(handle_);
+}
+
+/// A GPU without peers maps only its own memory: map() fails for any other.
+const CudaPeer* CudaMapping::find_peer() const {
+  const std::vector<CudaPeer>& peers = device_->info().peers;
+  if (peers.empty()) {
+    return nullptr;
+  }
+  const CurrentContext current(*device_);
+  cuda::AllocationProperties properties;
+  cuda::require(device_->functions().cuMemGetAllocationPropertiesFromHandle(&properties, handle_),
+                "cuMemGetAllocationPropertiesFromHandle");
+  const auto found = std::ranges::find(peers, properties.location.device, &CudaPeer::number);
+  return found == peers.end() ? nullptr : &*found;
 }
 
 void CudaMapping::map(cuda::Access access) {
   const cuda::Functions& cuda = device_->functions();
-  try {
-    cuda::require(cuda.cuMemAddressReserve(&address_, size_bytes_, 0, 0, 0), "cuMemAddressReserve");
-    cuda::require(cuda.cuMemMap(address_, size_bytes_, 0, handle_, 0), "cuMemMap");
-    is_mapped_ = true;
-    cuda::Result result = allow(access);
-    if (access == cuda::Access::read && refuses(result)) {
-      why_writable_ = cuda::words_of(result);
-      result = allow(cuda::Access::read_write);
-    }
-    cuda::require(result, "cuMemSetAccess");
-  } catch (...) {
-    release();  // a constructor that throws has no destructor
-    throw;
+  const CurrentContext current(*device_);
+  cuda::require(cuda.cuMemAddressReserve(&address_, size_bytes_, 0, 0, 0), "cuMemAddressReserve");
+  cuda::require(cuda.cuMemMap(address_, size_bytes_, 0, handle_, 0), "cuMemMap");
+  is_mapped_ = true;
+  cuda::Result result = allow(access);
+  if (access == cuda::Access::read && refuses(result)) {
+    why_writable_ = cuda::words_of(result);
+    result = allow(cuda::Access::read_write);
   }
+  cuda::require(result, "cuMemSetAccess");
 }
 
 cuda::Result CudaMapping::allow(cuda::Access access) {
   const cuda::AccessDescription description{.location = {.device = device_->info().number}, .access = access};
   return device_->functions().cuMemSetAccess(address_, size_bytes_, &description, 1);
-}
-
-/// What fails here has gone with the GPU.
-void CudaMapping::release() noexcept {
-  const cuda::Functions& cuda = device_->functions();
-  const CurrentContext current(*device_, std::nothrow);
-  if (std::exchange(is_mapped_, false)) {
-    cuda.cuMemUnmap(address_, size_bytes_);
-  }
-  if (const cuda::Address address = std::exchange(address_, 0); address != 0) {
-    cuda.cuMemAddressFree(address, size_bytes_);
-  }
-  if (std::exchange(has_handle_, false)) {
-    cuda.cuMemRelease(handle_);
-  }
 }
 
 FileDescriptor CudaMapping::export_descriptor() const {

@@ -24,15 +24,18 @@ class CudaMapping {
   static std::uint64_t granularity_bytes(const CudaDevice& device);
 
   /// New memory, for reading and writing. Throws Error, OutOfMemory if it has no room.
-  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes);
+  CudaMapping(const std::shared_ptr<const CudaDevice>& device, std::uint64_t size_bytes);
   /// Another process's memory, for reading; also for writing, if the driver maps it in no other way. Throws Error: also
-  /// if it is smaller, of another GPU, or no such memory.
-  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, const FileDescriptor& exported);
-  ~CudaMapping() { release(); }
+  /// if it is smaller, no such memory, or of another GPU that is none of CudaDeviceInfo::peers.
+  CudaMapping(const std::shared_ptr<const CudaDevice>& device, std::uint64_t size_bytes,
+              const FileDescriptor& exported);
+  ~CudaMapping();
   CudaMapping(const CudaMapping&) = delete;
   CudaMapping& operator=(const CudaMapping&) = delete;
 
   [[nodiscard]] cuda::Address address() const noexcept { return address_; }
+  /// The other GPU that the memory lies on; null: it lies on this one.
+  [[nodiscard]] const CudaPeer* peer() const noexcept { return peer_; }
   /// Why another process's memory is mapped for writing, too; empty: it is not.
   [[nodiscard]] const std::string& why_writable() const noexcept { return why_writable_; }
   /// For another process, or for OpenGL. Throws Error.
@@ -42,14 +45,16 @@ class CudaMapping {
   [[nodiscard]] FileDescriptor export_dma_buf(DmaBufMapping as) const;
 
  private:
+  /// The handle is released with it, also where a constructor that continues here throws.
+  CudaMapping(std::shared_ptr<const CudaDevice> device, std::uint64_t size_bytes, cuda::MemoryHandle handle) noexcept;
+  [[nodiscard]] const CudaPeer* find_peer() const;
   void map(cuda::Access access);
   [[nodiscard]] cuda::Result allow(cuda::Access access);
-  void release() noexcept;
 
   const std::shared_ptr<const CudaDevice> device_;
   const std::uint64_t size_bytes_;
-  cuda::MemoryHandle handle_ = 0;
-  bool has_handle_ = false;
+  const cuda::MemoryHandle handle_;
+  const CudaPeer* peer_ = nullptr;  // of device_
   cuda::Address address_ = 0;
   bool is_mapped_ = false;
   std::string why_writable_;

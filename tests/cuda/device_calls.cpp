@@ -106,6 +106,14 @@ Result device_memory(std::size_t* bytes, DeviceNumber device) {
   });
 }
 
+/// The driver knows it of two devices only, and of one and itself not.
+Result can_access_peer(int* can, DeviceNumber reader, DeviceNumber owner) {
+  return guarded("cuDeviceCanAccessPeer", false, [&](Machine& machine) {
+    *can = machine.has_peer_access && reader != owner ? 1 : 0;
+    return is_device(machine, reader) && is_device(machine, owner) ? ok : invalid_device;
+  });
+}
+
 Result retain_context(Context* context, DeviceNumber device) {
   return guarded("cuDevicePrimaryCtxRetain", false, [&](Machine& machine) {
     if (!is_device(machine, device)) {
@@ -171,6 +179,7 @@ void add_device_functions(FunctionTable& functions) {
   functions["cuDeviceGetPCIBusId"] = address_of(device_pci_address);
   functions["cuDeviceGetAttribute"] = address_of(device_attribute);
   functions["cuDeviceTotalMem"] = address_of(device_memory);
+  functions["cuDeviceCanAccessPeer"] = address_of(can_access_peer);
   functions["cuDevicePrimaryCtxRetain"] = address_of(retain_context);
   functions["cuDevicePrimaryCtxRelease"] = address_of(release_context);
   functions["cuCtxPushCurrent"] = address_of(push_context);

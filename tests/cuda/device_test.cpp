@@ -88,6 +88,20 @@ TEST_F(CudaDevices, SayWhetherTheySeeWhatRdmaWrites) {
   EXPECT_TRUE(cuda_devices()[0].flushes_rdma_writes);
 }
 
+TEST_F(CudaDevices, SayWhoseMemoryTheyRead) {
+  EXPECT_TRUE(cuda_devices()[0].peers.empty());
+  test::cuda_stand_in::set_peer_access(true);
+  test::cuda_stand_in::set_device_count(3);
+  const auto devices = cuda_devices();
+  ASSERT_EQ(devices[1].peers.size(), 2U);
+  EXPECT_EQ(devices[1].peers[1].number, 2);
+  EXPECT_EQ(devices[1].peers[1].uuid_bytes, devices[2].uuid_bytes);
+  EXPECT_EQ(devices[1].peers[1].name, "Stand-in 2");
+  EXPECT_EQ(devices[1].peers[1].pci_address, "0000:3d:00.0");
+  test::cuda_stand_in::fail("cuDeviceCanAccessPeer", 999, 1);
+  EXPECT_EQ(cuda_devices()[0].peers.size(), 1U) << "where the driver cannot say it, there is none";
+}
+
 TEST_F(CudaDevices, AreChosenByUuidOrPciAddress) {
   const auto devices = cuda_devices();
   EXPECT_EQ(choose_cuda_device(devices, "").number, 0);

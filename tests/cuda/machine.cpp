@@ -42,6 +42,7 @@ int usual_device_count() {
 
 void Machine::reset_settings() {
   device_count = usual_device_count();
+  has_peer_access = std::getenv("FRAMEWIRE_STAND_IN_PEER_ACCESS") != nullptr;
   driver_version = 12000;
   uuid = usual_uuid();
   has_slices = false;
@@ -61,7 +62,7 @@ void Machine::reset_settings() {
   }
 }
 
-/// FRAMEWIRE_STAND_IN_LOST_AFTER: after so many copies between the device and host memory it is lost.
+/// FRAMEWIRE_STAND_IN_LOST_AFTER: after so many copies of a device it is lost.
 /// FRAMEWIRE_STAND_IN_FAILED_COPY: of those to the device, the one after so many fails.
 void Machine::take_faults_of_environment() {
   if (const char* const copies = std::getenv("FRAMEWIRE_STAND_IN_LOST_AFTER"); copies != nullptr) {
@@ -90,7 +91,8 @@ std::optional<Result> Machine::forced(std::string_view function) {
   } else {
     calls.emplace(function, 1);
   }
-  const bool is_copy = function == "cuMemcpyDtoHAsync" || function == "cuMemcpyHtoDAsync";
+  const bool is_copy =
+      function == "cuMemcpyDtoHAsync" || function == "cuMemcpyHtoDAsync" || function == "cuMemcpyDtoDAsync";
   if (is_copy && copies_before_loss && (*copies_before_loss)-- == 0) {
     lost = ecc_error;
   }
@@ -181,6 +183,12 @@ void set_device_count(int count) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.mutex);
   machine.device_count = count;
+}
+
+void set_peer_access(bool has_peer_access) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.mutex);
+  machine.has_peer_access = has_peer_access;
 }
 
 void set_attribute(int attribute, int value) {

@@ -84,6 +84,7 @@ class Machine {
 
   std::mutex mutex;  // guards everything
   int device_count = 1;
+  bool has_peer_access = false;
   int driver_version = 12000;
   cuda::Uuid uuid{};        // of the first device; the others count on
   bool has_slices = false;  // the devices are slices of one GPU

@@ -154,7 +154,7 @@ Result unmap(Address address, std::size_t bytes) {
   });
 }
 
-/// No device gets to another one's memory: as where there is neither NVLink nor peer access by PCIe.
+/// The device that a mapping is for; only one has access at a time.
 Result set_access(Address address, std::size_t bytes, const cuda::AccessDescription* description, std::size_t count) {
   return guarded("cuMemSetAccess", false, [&](Machine& machine) {
     const auto found = machine.mappings.find(address);
@@ -162,13 +162,15 @@ Result set_access(Address address, std::size_t bytes, const cuda::AccessDescript
         !is_device(machine, description->location.device)) {
       return invalid_value;
     }
-    if (description->location.device != found->second.device) {
+    const DeviceNumber owner = machine.allocations.at(found->second.handle).device;
+    if (description->location.device != owner && !(machine.has_peer_access && is_device(machine, owner))) {
       return invalid_device;
     }
     const bool is_read_only = description->access == cuda::Access::read;
     if (is_read_only && std::getenv("FRAMEWIRE_STAND_IN_NO_READ_ONLY") != nullptr) {
       return not_supported;
     }
+    found->second.device = description->location.device;
     found->second.is_readable = true;
     found->second.is_writable = !is_read_only;
     return ok;
@@ -209,6 +211,18 @@ Result import_handle(MemoryHandle* handle, void* shareable, int type) {
         .bytes = static_cast<std::size_t>(status.st_size) - bytes_before_memory - bytes_behind_memory,
         .is_imported = true,
         .device = device_with(machine, header.device)};
+    return ok;
+  });
+}
+
+Result allocation_properties(cuda::AllocationProperties* properties, MemoryHandle handle) {
+  return guarded("cuMemGetAllocationPropertiesFromHandle", false, [&](Machine& machine) {
+    const auto found = machine.allocations.find(handle);
+    if (found == machine.allocations.end()) {
+      return invalid_value;
+    }
+    *properties = {.handle_types = cuda::handle_type_posix_file_descriptor,
+                   .location = {.device = found->second.device}};
     return ok;
   });
 }
@@ -345,6 +359,7 @@ void add_memory_functions(FunctionTable& functions) {
   functions["cuMemSetAccess"] = address_of(set_access);
   functions["cuMemExportToShareableHandle"] = address_of(export_handle);
   functions["cuMemImportFromShareableHandle"] = address_of(import_handle);
+  functions["cuMemGetAllocationPropertiesFromHandle"] = address_of(allocation_properties);
   functions["cuMemGetHandleForAddressRange"] = address_of(range_handle);
   functions["cuMemHostRegister"] = address_of(register_host);
   functions["cuMemHostUnregister"] = address_of(unregister_host);

@@ -20,6 +20,8 @@ inline constexpr std::size_t bytes_behind_memory = 65536;
 void reset();
 
 void set_device_count(int count);
+/// Whether each device reads the memory of the others; at first none does.
+void set_peer_access(bool has_peer_access);
 void set_attribute(int attribute, int value);
 void set_driver_version(int version);
 /// Of the first device.

@@ -43,8 +43,8 @@ const std::set<std::string> ending{
     "cuMemUnmap",       "cuMemHostUnregister",       "cuStreamDestroy",  "cuEventDestroy"};
 
 /// What a program does without.
-const std::set<std::string> not_needed{"cuCtxPopCurrent", "cuDeviceGetAttribute", "cuDriverGetVersion",
-                                       "cuMemGetHandleForAddressRange", "cuStreamQuery"};
+const std::set<std::string> not_needed{"cuCtxPopCurrent",    "cuDeviceCanAccessPeer",         "cuDeviceGetAttribute",
+                                       "cuDriverGetVersion", "cuMemGetHandleForAddressRange", "cuStreamQuery"};
 
 /// One call of a function, in a run.
 struct Call {
@@ -107,10 +107,12 @@ class CudaSweep : public testing::Test {
   }
   void TearDown() override { stand_in::reset(); }
 
-  /// As a process starts, on a GPU that has to be told that RDMA devices wrote.
+  /// As a process starts, on two GPUs that read each other's memory, and have to be told that RDMA devices wrote.
   static void begin() {
     stand_in::reset();
     stand_in::set_attribute(118, 0);
+    stand_in::set_device_count(2);
+    stand_in::set_peer_access(true);
   }
 
   /// What is true of any run in which this call was to fail.
@@ -155,10 +157,24 @@ void finish(const std::shared_ptr<Fence>& fence) {
   }
 }
 
+void read_on_other_gpu(const CudaDeviceInfo& gpu, const Block& mine) {
+  if (gpu.peers.empty()) {  // its driver did not say that it may
+    return;
+  }
+  const CudaMemory memory(gpu);
+  const auto theirs = memory.import(descriptor_of(mine), block_bytes);
+  const std::shared_ptr<Block> copy = memory.allocate_private("copies", block_bytes, {});
+  const auto into = HostBlock::create("into", block_bytes);
+  finish(theirs->copy_to_device(copy, CopyRange::at(0, frame_bytes)));
+  finish(copy->copy_to_host(into, CopyRange::at(0, frame_bytes), nullptr));
+  EXPECT_FALSE(find_torn_line(into->bytes().first(frame_bytes), 1));
+}
+
 Outcome use_memory() {
   try {
     cuda::load_functions();
-    const CudaMemory memory(choose_cuda_device(cuda_devices(), ""));
+    const std::vector<CudaDeviceInfo> devices = cuda_devices();
+    const CudaMemory memory(devices.at(0));
     const auto mine = memory.allocate("frames", block_bytes, {});
     const auto theirs = memory.import(descriptor_of(*mine), block_bytes);
     const auto from = HostBlock::create("from", block_bytes);
@@ -169,6 +185,7 @@ Outcome use_memory() {
     static_cast<void>(mine->registered_as());
     finish(theirs->copy_to_host(into, CopyRange::at(0, frame_bytes), nullptr));
     EXPECT_FALSE(find_torn_line(into->bytes().first(frame_bytes), 1));
+    read_on_other_gpu(devices.at(1), *mine);
     return {};
   } catch (const Error& error) {
     return {.fault = error.what()};

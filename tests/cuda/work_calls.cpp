@@ -29,13 +29,17 @@ bool is_registered(const Machine& machine, const void* address, std::size_t byte
   });
 }
 
+void put_bytes(Machine& machine, Stream stream, void* to, const void* from, std::size_t bytes) {
+  std::fill_n(static_cast<std::byte*>(to), bytes, poison);
+  machine.put(stream, [to, from, bytes] { std::memcpy(to, from, bytes); });
+}
+
 /// `host`: the end that is in host memory. It has to be registered: the driver would block, and nobody here wants that.
 Result put_copy(Machine& machine, Stream stream, void* to, const void* from, std::size_t bytes, const void* host) {
   if (!is_registered(machine, host, bytes)) {
     return not_registered;
   }
-  std::fill_n(static_cast<std::byte*>(to), bytes, poison);
-  machine.put(stream, [to, from, bytes] { std::memcpy(to, from, bytes); });
+  put_bytes(machine, stream, to, from, bytes);
   return ok;
 }
 
@@ -58,6 +62,21 @@ Result copy_from_host(Address to, const void* from, std::size_t bytes, Stream st
       return invalid_value;
     }
     return put_copy(machine, stream, mapping->alias + offset, from, bytes, from);
+  });
+}
+
+/// Both ends are mapped for the device of the stream, wherever the memory is.
+Result copy_on_device(Address to, Address from, std::size_t bytes, Stream stream) {
+  return guarded("cuMemcpyDtoDAsync", true, [&](Machine& machine) {
+    std::size_t to_offset = 0;
+    std::size_t from_offset = 0;
+    const Mapping* const into = machine.find_here(to, bytes, &to_offset);
+    const Mapping* const of = machine.find_here(from, bytes, &from_offset);
+    if (into == nullptr || of == nullptr || !into->is_writable || !of->is_readable || !machine.is_stream_here(stream)) {
+      return invalid_value;
+    }
+    put_bytes(machine, stream, into->alias + to_offset, of->alias + from_offset, bytes);
+    return ok;
   });
 }
 
@@ -203,6 +222,7 @@ void add_work_functions(FunctionTable& functions) {
   functions["cuMemsetD8Async"] = address_of(set_bytes);
   functions["cuMemcpyDtoHAsync"] = address_of(copy_to_host);
   functions["cuMemcpyHtoDAsync"] = address_of(copy_from_host);
+  functions["cuMemcpyDtoDAsync"] = address_of(copy_on_device);
   functions["cuMemcpy2DAsync"] = address_of(copy_rows);
   functions["cuFlushGPUDirectRDMAWrites"] = address_of(flush_remote_writes);
   functions["cuStreamCreate"] = address_of(make_stream);

@@ -19,6 +19,7 @@
 #include "gl/offscreen_target.hpp"
 #include "gl/readback.hpp"
 #include "memory/cuda/cuda_memory.hpp"
+#include "memory/fence_wait.hpp"
 #include "tests/base/substitute.hpp"
 #include "tests/device_memory/on_llvmpipe.hpp"
 #include "tests/pixels/reference.hpp"
@@ -165,6 +166,31 @@ TEST_F(DeviceMemory, OfAnotherDeviceIsNotImported) {
   const CudaMemory elsewhere(choose_cuda_device(cuda_devices(), ""));
   EXPECT_EQ(WrappedBlocks::why_not(elsewhere), "OpenGL draws with another device (" + gl_renderer() + ")");
   EXPECT_EQ(WrappedBlocks::why_not(host_memory()), "OpenGL imports no memory of the kind 'host'");
+}
+
+/// Only CUDA reads it there: OpenGL draws from a copy.
+TEST_F(DeviceMemory, OnAnotherDeviceIsDrawnFromACopy) {
+  stand_in::set_device_count(2);
+  stand_in::set_peer_access(true);
+  const auto devices = cuda_devices();
+  const CudaMemory mine(devices.at(0));
+  const CudaMemory other(devices.at(1));
+  const std::shared_ptr<Block> theirs = other.allocate("frame slots", 1 << 20, {});
+  const std::shared_ptr<const Block> mapped =
+      mine.import(FileDescriptor(::fcntl(theirs->descriptor(), F_DUPFD_CLOEXEC, 0)), 1 << 20);
+  const FrameLayout layout = packed_layout(PixelFormat::nv12, 64, 32);
+  fill_with_content(layout.format, on_device(*theirs), 3);
+  FrameTexture from_device;
+  EXPECT_FALSE(from_device.upload({.layout = layout, .colour = {}, .payload = {}, .block = &mapped}));
+  EXPECT_TRUE(from_device.has_refused_memory());
+  EXPECT_EQ(from_device.memory_refusal(), "OpenGL cannot import the memory of another GPU, Stand-in 1 (0000:3c:00.0)");
+  const std::shared_ptr<Block> copy = mine.allocate_private("copies", mapped->size_bytes(), {});
+  const auto fence = mapped->copy_to_device(copy, CopyRange::at(0, layout.size_bytes));
+  ASSERT_EQ(wait_until_finished(*fence, soon_ns()), FenceState::done);
+  const std::shared_ptr<const Block> copied = copy;
+  FrameTexture from_host;
+  EXPECT_EQ(drawn(from_device, {.layout = layout, .colour = {}, .payload = {}, .block = &copied}),
+            drawn(from_host, {.layout = layout, .colour = {}, .payload = on_device(*theirs).first(layout.size_bytes)}));
 }
 
 TEST(EglContextOfADevice, IsTakenWhereItIsThereAndElseTheUsualOne) {

@@ -152,10 +152,13 @@ TEST(CheckMachine, CudaIsAFactAndNoAdvice) {
     machine.gpu.devices = {an_h200()};
   }
   machine.gpu.cuda_trouble.clear();
-  const Findings findings = checked(machine);
-  EXPECT_EQ(
-      find(findings, "CUDA").details,
-      std::vector<std::string>{"NVIDIA H200 at 0000:65:00.0, GPU-1, 141 GB, CUDA 13.0; programs can share its memory"});
+  std::vector<std::string> details{
+      "NVIDIA H200 at 0000:65:00.0, GPU-1, 141 GB, CUDA 13.0; programs can share its memory"};
+  EXPECT_EQ(find(checked(machine), "CUDA").details, details);
+  machine.gpu.devices.front().info.peers = {{.number = 1, .uuid_bytes = {}, .name = {}, .pci_address = "0000:66:00.0"},
+                                            {.number = 2, .uuid_bytes = {}, .name = {}, .pci_address = "0000:67:00.0"}};
+  details.emplace_back("NVIDIA H200 at 0000:65:00.0 reads the memory of the GPUs at 0000:66:00.0, 0000:67:00.0");
+  EXPECT_EQ(find(checked(machine), "CUDA").details, details);
 }
 
 TEST(CheckMachine, GpuDirectSaysHowFarEachCardIs) {

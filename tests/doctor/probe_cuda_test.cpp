@@ -26,6 +26,18 @@ TEST(ProbeCuda, ReadsWhatCudaListsAndWhereItIs) {
   EXPECT_EQ(gpu.devices.back().route.path, "");
 }
 
+TEST(ProbeCuda, SaysWhoseMemoryAGpuReads) {
+  test::cuda_stand_in::reset();
+  test::cuda_stand_in::set_device_count(2);
+  test::cuda_stand_in::set_peer_access(true);
+  GpuFacts gpu;
+  probe_cuda(SystemFiles(), gpu);
+  ASSERT_EQ(gpu.devices.size(), 2U);
+  ASSERT_EQ(gpu.devices.front().info.peers.size(), 1U);
+  EXPECT_EQ(gpu.devices.front().info.peers.front().pci_address, "0000:3c:00.0");
+  test::cuda_stand_in::reset();
+}
+
 TEST(ProbeCuda, SaysWhatFails) {
   test::cuda_stand_in::reset();
   test::cuda_stand_in::lose_device(214);
