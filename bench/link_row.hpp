@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/histogram.hpp"
 #include "bench/row.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/stream.hpp"
 
@@ -111,7 +111,7 @@ class RowMeter {
   std::uint64_t sum_ = 0;
   WaitMode wait_ = WaitMode::adaptive;
   std::optional<SideResult> sender_result_;
-  HostCopies copies_;  // of what is read
+  FrameCopies copies_;  // of what is read
 };
 
 template <typename GoOn>

@@ -66,7 +66,7 @@ class PeerWaker {
 
 /// By which way a link's device reaches frames in another device's memory.
 struct MemoryAccess {
-  std::string way;          // "data-direct", "dma-buf", "peer-memory", "host": by copies; empty: none is known
+  std::string way;          // "data-direct", "dma-buf", "peer-memory", "peer-access", "host": by copies; empty: unknown
   std::string passed_over;  // the better ways, and why they are not taken: "no data-direct: the RDMA device has none"
 
   /// The link's device does not reach that memory: frames go from and to copies in host memory.

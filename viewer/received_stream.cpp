@@ -7,6 +7,7 @@
 #include "base/failure_text.hpp"
 #include "base/wait.hpp"
 #include "gl/frame_texture.hpp"
+#include "memory/host_block.hpp"
 #include "viewer/format_warnings.hpp"
 #include "viewer/offered_streams.hpp"
 
@@ -116,7 +117,7 @@ bool ReceivedStream::take_frame() {
     }
     return true;
   }
-  if (must_copy(*frame) && !host_copies_.copy(*frame, [this] { return is_stopping_.load(); })) {
+  if (!copies_.copy(*frame, wanted_memory(*frame), [this] { return is_stopping_.load(); })) {
     return false;
   }
   statistics().frame_received(frame->header().layout.size_bytes, frame->received_ns());
@@ -133,11 +134,12 @@ bool ReceivedStream::take_frame() {
   return true;
 }
 
-/// The processor reads the frame, or OpenGL cannot do so in the memory of its device.
-bool ReceivedStream::must_copy(const ReceivedFrame& frame) const noexcept {
+/// Host memory, if the processor reads the frame, or OpenGL cannot do so in the memory of its device.
+const MemoryKind& ReceivedStream::wanted_memory(const ReceivedFrame& frame) const noexcept {
   const FrameHeader& header = frame.header();
-  return copies_all_ || !drawer_.reads_device_memory || options().verify || header.has_test_pattern ||
-         recorder_.is_recording() || !can_be_read_in_place(header.layout);
+  const bool is_on_host = copies_all_ || !drawer_.reads_device_memory || options().verify || header.has_test_pattern ||
+                          recorder_.is_recording() || !can_be_read_in_place(header.layout);
+  return is_on_host ? host_memory() : frame.block()->kind();
 }
 
 void ReceivedStream::sleep() {
@@ -238,7 +240,7 @@ void ReceivedStream::say_other_memory(const SubscriberStatus& now) {
   if (options().session.memory.empty() || newest_.is_local || now.memory != host_memory().name()) {
     return;
   }
-  std::string why = "the sender has them there or on another GPU, or the link carries no other";
+  std::string why = "the sender has them there or on a GPU that this one does not read, or the link carries no other";
   if (!now.memory_refusal.empty()) {
     why = now.memory_refusal;
   } else if (now.memory_access.is_by_copies()) {

@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "base/prefixed_log.hpp"
 #include "command/interruption.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 #include "viewer/viewed_stream.hpp"
 #include "viewer/wake_event.hpp"
 
@@ -75,7 +75,7 @@ class ReceivedStream final : public ViewedStream {
  private:
   void run() noexcept;
   bool take_frame();
-  [[nodiscard]] bool must_copy(const ReceivedFrame& frame) const noexcept;
+  [[nodiscard]] const MemoryKind& wanted_memory(const ReceivedFrame& frame) const noexcept;
   void sleep();
   void follow_status();
   void follow_epoch(const ReceivedFrame& frame);
@@ -99,7 +99,7 @@ class ReceivedStream final : public ViewedStream {
 
   // fw-receive's
   StreamFacts newest_;
-  HostCopies host_copies_;
+  FrameCopies copies_;
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<std::string> said_format_warnings_;    // format_warnings() already printed

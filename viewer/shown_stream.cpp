@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "gl/gl.hpp"
+#include "memory/host_block.hpp"
 
 namespace framewire {
 
@@ -210,7 +211,7 @@ Layer::Upload ShownStream::upload_copy(ReceivedFrame frame) {
                " does not import the GPU's memory (" + layer_.memory_refusal() + ")";
   }
   stream_->copy_to_host();
-  host_copies_.copy(frame, [] { return false; });
+  host_copies_.copy(frame, host_memory(), {});
   return layer_.upload(std::move(frame), chroma_location());
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 #include "viewer/cadence_control.hpp"
 #include "viewer/composition.hpp"
 #include "viewer/drawing_options.hpp"
@@ -129,7 +129,7 @@ class ShownStream {
   News news_;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::vector<ReceivedFrame> slices_;
-  HostCopies host_copies_;  // of frames that were queued before OpenGL refused their memory
+  FrameCopies host_copies_;  // of frames that were queued before OpenGL refused their memory
   bool has_said_refusal_ = false;
   std::optional<ReceivedFrame> frame_;  // in hand, and not uploaded
   std::optional<FrameHeader> header_;   // of the frame in hand

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "memory/cuda/cuda_memory.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/cuda/stand_in.hpp"
+#include "transport/session/frame_copies.hpp"
 
 namespace framewire {
 namespace {
@@ -26,6 +28,33 @@ using test::eventually;
 constexpr std::uint64_t granule_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t frame_bytes = 100'000;
 constexpr std::byte unfinished{0xa5};
+
+/// Knows which frames were given back.
+class Link final : public ReceiverLink {
+ public:
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  LinkDescription begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t, const LinkDescription&) override {
+    return {};
+  }
+  std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
+  bool arm() noexcept override { return true; }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
+  [[nodiscard]] std::string fault() const override { return {}; }
+  void return_credit(const FrameHeader& header) noexcept override {
+    const std::scoped_lock lock(mutex_);
+    returned_.push_back(header.sequence);
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> returned() const {
+    const std::scoped_lock lock(mutex_);
+    return returned_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> returned_;
+};
 
 /// The sender's GPU is the second one, the viewer's the first one.
 class CudaPeers : public testing::Test {
@@ -75,11 +104,30 @@ class CudaPeers : public testing::Test {
     }
   }
 
+  /// A frame with bytes of its own, as the viewer gets it.
+  ReceivedFrame frame_in(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
+                         std::uint64_t sequence) {
+    std::ranges::fill(on_device(*theirs_).subspan(offset_bytes, frame_bytes), static_cast<std::byte>(sequence));
+    IncomingFrame frame{.block = block, .offset_in_block_bytes = offset_bytes};
+    frame.header.sequence = sequence;
+    frame.header.layout = bytes_layout(frame_bytes);
+    return {std::move(frame), link_, 1};
+  }
+  static bool has_bytes_of(const ReceivedFrame& frame, std::uint64_t sequence) {
+    return std::ranges::all_of(on_device(*frame.block()).subspan(frame.offset_in_block_bytes(), frame_bytes),
+                               [&](std::byte byte) { return byte == static_cast<std::byte>(sequence); });
+  }
+
   std::size_t before_ = 0;
   std::optional<CudaMemory> senders_;
   std::optional<CudaMemory> viewers_;
   std::shared_ptr<Block> theirs_;
+  std::shared_ptr<Link> link_ = std::make_shared<Link>();
 };
+
+bool never() {
+  return false;
+}
 
 TEST_F(CudaPeers, AreKnownByTheirUuids) {
   EXPECT_TRUE(viewers_->imports_from(*viewers_->device_uuid()));
@@ -197,6 +245,68 @@ TEST_F(CudaPeers, TellOfACopyThatFailsAndOfALoss) {
   stand_in::lose_device(214);
   EXPECT_TRUE(eventually([&] { return fence->state() == FenceState::failed; }));
   EXPECT_NE(viewers_->failure(), std::nullopt);
+}
+
+// ---- Frames ----
+
+TEST_F(CudaPeers, HaveEachFrameInAPlaceOfItsOwnUntilItIsReleased) {
+  const auto mapped = import();
+  FrameCopies copies;
+  std::vector<ReceivedFrame> frames;
+  for (const std::uint64_t sequence : {std::uint64_t{1}, std::uint64_t{2}}) {
+    frames.push_back(frame_in(mapped, sequence * granule_bytes / 2, sequence));
+    ASSERT_TRUE(copies.copy(frames.back(), *viewers_, never));
+    EXPECT_FALSE(frames.back().block()->is_on_other_device());
+    EXPECT_TRUE(frames.back().payload().empty());
+  }
+  EXPECT_EQ(frames.front().block(), frames.back().block()) << "OpenGL imports it once";
+  std::ranges::fill(on_device(*theirs_), std::byte{0});
+  EXPECT_TRUE(has_bytes_of(frames.front(), 1));
+  EXPECT_TRUE(has_bytes_of(frames.back(), 2));
+  EXPECT_TRUE(link_->returned().empty()) << "the slot guards the frame's place in the copy";
+  frames.clear();
+  EXPECT_EQ(link_->returned(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST_F(CudaPeers, GiveTheFrameBackAfterTheCopyForWhomIsInterrupted) {
+  const auto mapped = import();
+  FrameCopies copies;
+  {
+    ReceivedFrame first = frame_in(mapped, 0, 1);
+    ASSERT_TRUE(copies.copy(first, *viewers_, never));
+  }
+  stand_in::hold_work(true);
+  {
+    ReceivedFrame frame = frame_in(mapped, 0, 2);
+    EXPECT_FALSE(copies.copy(frame, *viewers_, [] { return true; }));
+  }
+  EXPECT_EQ(link_->returned(), std::vector<std::uint64_t>{1}) << "the GPU still reads it";
+  stand_in::hold_work(false);
+  EXPECT_TRUE(eventually([&] { return link_->returned().size() == 2; }));
+}
+
+TEST_F(CudaPeers, GiveTheFrameBackWhereTheRoomForCopiesIsInterrupted) {
+  const auto mapped = import();
+  stand_in::hold_work(true);
+  {
+    ReceivedFrame frame = frame_in(mapped, 0, 1);
+    EXPECT_FALSE(FrameCopies().copy(frame, *viewers_, [] { return true; }));
+  }
+  EXPECT_EQ(link_->returned(), std::vector<std::uint64_t>{1});
+}
+
+TEST_F(CudaPeers, SayWhereThereIsNoRoomForCopies) {
+  const auto mapped = import();
+  stand_in::set_free_bytes(granule_bytes);
+  ReceivedFrame frame = frame_in(mapped, 0, 1);
+  try {
+    FrameCopies().copy(frame, *viewers_, never);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "memory for copies of the frames in cuda memory: not enough memory on the GPU Stand-in 0: 4.2 MB are "
+              "needed, and 2.1 MB of 1.1 GB are free");
+  }
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/cuda/function_versions.hpp"
 #include "tests/cuda/stand_in.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/session/subscriber.hpp"
 
@@ -226,6 +226,7 @@ struct Way {
   LinkKind link;
   bool is_on_device;  // the source puts them where the GPU has them; else into host memory, from where that copies them
   std::uint16_t slices = 1;  // in which the GPU copies them to host memory
+  int viewers_gpu = 0;
 };
 
 /// A sender and a viewer, each with its own memory of the GPU, as in two programs.
@@ -297,12 +298,14 @@ class Session {
     options.reconnect = false;
     Subscriber subscriber(options, log_);
     std::string fault;
-    HostCopies copies;
+    FrameCopies to_own_gpu;
+    FrameCopies to_host;
     EXPECT_TRUE(eventually([&] {
       while (auto frame = subscriber.next()) {
         ++taken_;
         try {
-          copies.copy(*frame, {});
+          to_own_gpu.copy(*frame, frame->block()->kind(), {});
+          to_host.copy(*frame, host_memory(), {});
           EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence)) << frame->header().sequence;
         } catch (const Error& error) {
           fault = error.what();
@@ -340,7 +343,7 @@ class Session {
   const Way way_;
   KeptLog log_;
   const CudaMemory senders_{choose_cuda_device(cuda_devices(), "")};
-  const CudaMemory viewers_{choose_cuda_device(cuda_devices(), "")};
+  const CudaMemory viewers_{cuda_devices().at(static_cast<std::size_t>(way_.viewers_gpu))};
   Stream stream_;
   SenderService service_;
   std::atomic<bool> has_failed_ = false;
@@ -362,6 +365,7 @@ class CudaSweepOfSessions : public CudaSweep, public testing::WithParamInterface
 
 TEST_P(CudaSweepOfSessions, WhateverCallFailsIsToldOrCostsAFrame) {
   EXPECT_EQ(run().fault, "");
+  EXPECT_EQ(stand_in::calls().contains("cuMemcpyDtoDAsync"), GetParam().viewers_gpu != 0);
   sweep(calls_to_fail(unknown_error, some_calls), run);
 }
 
@@ -373,11 +377,12 @@ TEST_P(CudaSweepOfSessions, WhateverCallHasNoMemoryIsToldOrCostsAFrame) {
 INSTANTIATE_TEST_SUITE_P(Of, CudaSweepOfSessions,
                          testing::Values(Way{LinkKind::local, false}, Way{LinkKind::local, true},
                                          Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true},
-                                         Way{LinkKind::tcp, true, 3}),
+                                         Way{LinkKind::tcp, true, 3}, Way{LinkKind::local, true, 1, 1}),
                          [](const auto& one) {
                            return std::string(name(one.param.link)) +
                                   (one.param.is_on_device ? "OfTheGpu" : "OfTheHost") +
-                                  (one.param.slices > 1 ? "InSlices" : "");
+                                  (one.param.slices > 1 ? "InSlices" : "") +
+                                  (one.param.viewers_gpu != 0 ? "ForAnother" : "");
                          });
 
 }  // namespace

@@ -175,6 +175,79 @@ class Mapping(GpuMemory):
         sends.wait_line("memory=cuda>host")
 
 
+class TwoGpus(GpuMemory):
+    """A viewer on the first GPU, which is OpenGL's, and a sender on the second one."""
+    ON_FIRST, ON_SECOND = ("--memory", "cuda:0000:3b:00.0"), ("--memory", "cuda:0000:3c:00.0")
+    NOTE = (r"reads frames of the GPU Stand-in 1 \(0000:3c:00\.0\) on the GPU Stand-in 0 \(0000:3b:00\.0\), by peer "
+            "access")
+
+    def with_two_gpus(self, **settings) -> dict:
+        return self.with_gpu() | {"FRAMEWIRE_STAND_IN_DEVICES": "2"} | settings
+
+    def with_peers(self, **settings) -> dict:
+        return self.with_two_gpus(FRAMEWIRE_STAND_IN_PEER_ACCESS="1", **settings)
+
+    def test_frames_come_by_peer_access_and_are_drawn_from_copies_of_the_gpu(self):
+        sends, sent, views, shown = self.stream("gl:waves", "--size", "640x360", sender=self.ON_SECOND,
+                                                viewer=self.ON_FIRST, environment=self.with_peers(), frames=60)
+        self.assertEqual((sent["memory"], shown["memory"], shown["upload"]), ("cuda", "cuda", "GPU memory"))
+        self.assertEqual((sent["sessions"][0]["memory_access"], shown["memory_access"]), (None, "peer-access"))
+        self.assertRegex(views.text, "transport=local memory=cuda .* access=peer-access")
+        self.assertEqual(len(re.findall(self.NOTE, views.text)), 1, views.text)
+        self.assertNotIn("warning", views.text)
+
+    def test_who_reads_bytes_gets_whole_frames_in_host_memory(self):
+        for pixel_format in ("rgba", "nv12"):
+            _, sent, _, shown = self.stream("pattern:stamped", "--size", "640x360", "--pix-fmt", pixel_format,
+                                            sender=self.ON_SECOND, viewer=self.ON_FIRST, environment=self.with_peers())
+            self.assertEqual((sent["memory"], shown["memory"]), ("cuda", "cuda"))
+            self.assertEqual(shown["frames_checked"], shown["frames_received"])
+
+    def test_the_pictures_are_those_of_host_memory(self):
+        scene = self.file("moving.frag")
+        scene.write_text("void mainImage(out vec4 c, in vec2 p)"
+                         "{ c = vec4(fract(p / iResolution.xy + float(iFrame) / 7.0), 0.25, 1); }")
+        for pixel_format in ("rgba", "nv12", "p010le"):
+            seen = []
+            for sender, viewer in (((), ()), (self.ON_SECOND, self.ON_FIRST)):
+                frames, picture = self.file("frames.raw"), self.file("picture.png")
+                for saved in (("--output", frames), ("--screenshot", picture)):
+                    self.stream(f"gl:{scene}", "--size", "320x180", "--pix-fmt", pixel_format, "--delivery", "every",
+                                "--no-pace", sender=sender, viewer=(*viewer, *saved), frames=40,
+                                environment=self.with_peers())
+                seen.append((frames.read_bytes(), picture.read_bytes()))
+            self.assertTrue(seen[0] == seen[1], pixel_format)
+
+    def test_without_peer_access_they_come_as_copies(self):
+        sends = self.send_on("gl:waves", "--size", "640x360", *self.ON_SECOND, environment=self.with_two_gpus())
+        views = self.view(sends.address, "--frames", "30", *self.ON_FIRST, environment=self.with_two_gpus())
+        self.ends(views)
+        shown = self.stats(views)
+        self.assertEqual((shown["memory"], shown["memory_access"]), ("host", None))
+        self.assertIn("warning: --memory is cuda, and the frames come in host memory: the sender has them there or on "
+                      "a GPU that this one does not read", views.text)
+        sends.wait_line("memory=cuda>host")
+
+    def test_where_the_driver_refuses_it_the_viewer_gets_copies(self):
+        sends = self.send_on("gl:waves", "--size", "640x360", *self.ON_SECOND, environment=self.with_peers())
+        views = self.view(sends.address, "--frames", "30", *self.ON_FIRST,
+                          environment=self.with_peers(FRAMEWIRE_STAND_IN_NO_SHARING="1"))
+        self.ends(views)
+        shown = self.stats(views)
+        self.assertEqual((shown["memory"], shown["memory_access"]), ("host", None))
+        self.assertEqual(len(re.findall("warning: --memory is cuda, and the frames come in host memory: the sender's "
+                                        "memory cannot be mapped on the GPU Stand-in 0", views.text)), 1, views.text)
+
+    def test_a_viewer_whose_gpu_is_lost_ends_with_a_message(self):
+        sends = self.send_on("gl:waves", "--size", "640x360", *self.ON_SECOND, environment=self.with_peers())
+        views = self.view(sends.address, *self.ON_FIRST,
+                          environment=self.with_peers(FRAMEWIRE_STAND_IN_LOST_AFTER="20"))
+        self.ends(views, FAILED)
+        self.one_message(views, LostGpu.LOST)
+        sends.interrupt()
+        self.ends(sends)
+
+
 class LostGpu(GpuMemory):
     LOST = "the GPU Stand-in 0 is lost: uncorrectable ECC error encountered .*; see dmesg for an Xid"
 

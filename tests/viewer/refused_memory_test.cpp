@@ -13,7 +13,7 @@
 #include "tests/memory/untouchable_memory.hpp"
 #include "tests/viewer/attached_headless.hpp"
 #include "tests/viewer/received_frames.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 #include "viewer/layer.hpp"
 
 namespace framewire {
@@ -42,7 +42,7 @@ TEST(RefusedMemory, IsDrawnFromACopyInHostMemory) {
 
   std::optional<ReceivedFrame> frame = layer.take_refused();
   ASSERT_TRUE(frame.has_value());
-  ASSERT_TRUE(HostCopies().copy(*frame, [] { return false; }));
+  ASSERT_TRUE(FrameCopies().copy(*frame, host_memory(), {}));
   ASSERT_EQ(layer.upload(std::move(*frame)), Layer::Upload::done);
   attached.surface.begin();
   layer.draw({0, 0, 64, 36}, attached.surface.size(), monotonic_ns());

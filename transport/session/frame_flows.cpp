@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "memory/host_block.hpp"
 
 namespace framewire {
 
@@ -55,9 +57,12 @@ void ReceivedFrame::release_after(const std::shared_ptr<Fence>& fence) {
   }
 }
 
-void ReceivedFrame::use_copy(const std::shared_ptr<const HostBlock>& copy) noexcept {
-  frame_.payload = copy->bytes().subspan(frame_.offset_in_block_bytes, frame_.header.layout.size_bytes);
-  frame_.block = copy;
+void ReceivedFrame::use_copy(std::shared_ptr<const Block> copy) noexcept {
+  const HostBlock* const host = copy->host();
+  frame_.payload = host == nullptr
+                       ? std::span<const std::byte>()
+                       : host->bytes().subspan(frame_.offset_in_block_bytes, frame_.header.layout.size_bytes);
+  frame_.block = std::move(copy);
 }
 
 void ReceivedFrame::return_credit() noexcept {

@@ -16,12 +16,17 @@ std::string memory_device_of(const MemoryKind& kind) {
 std::vector<const MemoryKind*> kinds_over(LinkKind link, std::span<const MemoryKind* const> wanted,
                                           const OfferedStream& offered) {
   std::vector<const MemoryKind*> kinds(wanted.begin(), wanted.end());
-  if (traits(link).shares_memory && !offered.memory_device.empty()) {
-    std::erase_if(kinds, [&](const MemoryKind* kind) {
-      return kind->device_uuid() && memory_device_of(*kind) != offered.memory_device;
-    });
+  DeviceUuid device{};
+  if (traits(link).shares_memory && read_hex(offered.memory_device, std::as_writable_bytes(std::span(device)))) {
+    std::erase_if(kinds, [&](const MemoryKind* kind) { return kind->device_uuid() && !kind->imports_from(device); });
   }
   return kinds;
+}
+
+MemoryAccess access_to_shared(LinkKind link, const MemoryKind& chosen, const OfferedStream& offered) {
+  const bool is_elsewhere = traits(link).shares_memory && chosen.device_uuid() && !offered.memory_device.empty() &&
+                            memory_device_of(chosen) != offered.memory_device;
+  return {.way = is_elsewhere ? "peer-access" : "", .passed_over = {}};
 }
 
 const MemoryKind& choose_memory(const ReceiverLink& link, std::span<const MemoryKind* const> kinds,

@@ -154,9 +154,9 @@ class ReceivedFrame {
   [[nodiscard]] std::span<const std::byte> payload() const noexcept { return frame_.payload; }
   [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
-  /// From now on payload() and block() are those of `copy`. Of a frame that the processor may not touch, after its
+  /// From now on payload() and block() are those of `copy`. Of a frame that the processor may not touch, after a
   /// device has copied it to the same offset there. The frame is held as before.
-  void use_copy(const std::shared_ptr<const HostBlock>& copy) noexcept;
+  void use_copy(std::shared_ptr<const Block> copy) noexcept;
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
   /// Whether the sender, which has ended the session, uses the memory of this frame again: then what was read of it may
   /// be torn. Ask behind the last read. False if the sender died, or never writes there again. Costs a load.

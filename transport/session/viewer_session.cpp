@@ -280,6 +280,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   link_->set_stop_check(std::move(parameters.stop_check));
   link_->set_takes_slices(takes_slices_);
   link_->set_memory(choose_memory(*link_, kinds, offered));
+  access_to_shared_ = access_to_shared(choice.link, link_->memory(), offered);
 }
 
 /// A pool of a kind that was not agreed on cannot be imported.

@@ -151,7 +151,8 @@ class ViewerSession {
   nlohmann::json await_connect();
   /// To the memory that is wanted, also where frames come in host memory instead: it says why.
   [[nodiscard]] MemoryAccess access_to_memory() const {
-    return link_->access_to(memory_.empty() ? link_->memory() : *memory_.front());
+    return access_to_shared_.way.empty() ? link_->access_to(memory_.empty() ? link_->memory() : *memory_.front())
+                                         : access_to_shared_;
   }
   void check_memory(const EpochMessage& epoch) const;
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
@@ -180,6 +181,7 @@ class ViewerSession {
   std::int64_t peer_timeout_ns_;
   std::vector<const MemoryKind*> memory_;  // that the program takes, besides host memory
   bool takes_slices_;                      // SubscriberOptions::takes_slices
+  MemoryAccess access_to_shared_;
   MemoryAccess memory_access_;
   bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/memory/untouchable_memory.hpp"
-#include "transport/session/host_copies.hpp"
+#include "transport/session/frame_copies.hpp"
 
 namespace framewire::test {
 namespace {
@@ -29,16 +29,16 @@ bool never() {
   return false;
 }
 
-TEST(HostCopiesContract, AFrameOfADeviceIsWholeInHostMemory) {
+TEST(FrameCopiesContract, AFrameOfADeviceIsWholeInHostMemory) {
   const UntouchableMemory memory;
-  HostCopies copies;
+  FrameCopies copies;
   std::uint64_t sequence = 0;
   for (int ring = 0; ring < 2; ++ring) {  // each is a block of its own
     const std::shared_ptr<Block> block = memory.allocate("frames", slots * stride_bytes, {});
     for (std::uint64_t slot = 0; slot < slots; ++slot) {
       ReceivedFrame frame = frame_in(block, slot, ++sequence);
       EXPECT_TRUE(frame.payload().empty());
-      ASSERT_TRUE(copies.copy(frame, never));
+      ASSERT_TRUE(copies.copy(frame, host_memory(), never));
       EXPECT_EQ(frame.payload().size(), slot_bytes);
       EXPECT_FALSE(find_torn_line(frame.payload(), sequence));
       EXPECT_NE(frame.block()->host(), nullptr);
@@ -47,24 +47,35 @@ TEST(HostCopiesContract, AFrameOfADeviceIsWholeInHostMemory) {
   EXPECT_EQ(memory.copies(), sequence);
 }
 
-TEST(HostCopiesContract, AFrameInHostMemoryStaysWhereItIs) {
+TEST(FrameCopiesContract, AFrameInHostMemoryStaysWhereItIs) {
   const auto block = HostBlock::create_private("frames", slot_bytes, {});
   IncomingFrame incoming{.payload = block->bytes(), .block = block};
   incoming.header.layout = bytes_layout(slot_bytes);
   ReceivedFrame frame(std::move(incoming), nullptr, 1);
-  HostCopies copies;
-  EXPECT_TRUE(copies.copy(frame, never));
+  FrameCopies copies;
+  EXPECT_TRUE(copies.copy(frame, host_memory(), never));
   EXPECT_EQ(frame.block(), block);
 }
 
-TEST(HostCopiesContract, ADeviceThatFailsIsSaid) {
+TEST(FrameCopiesContract, AFrameOnTheDeviceOfItsKindStaysWhereItIs) {
+  const UntouchableMemory memory;
+  const std::shared_ptr<Block> block = memory.allocate("frames", stride_bytes, {});
+  ReceivedFrame frame = frame_in(block, 0, 1);
+  EXPECT_TRUE(FrameCopies().copy(frame, memory, never));
+  EXPECT_EQ(frame.block(), block);
+  EXPECT_EQ(memory.copies(), 0U);
+  EXPECT_THROW(static_cast<void>(block->copy_to_device(block, CopyRange::at(0, 1))), Error)
+      << "it knows no such copies";
+}
+
+TEST(FrameCopiesContract, ADeviceThatFailsIsSaid) {
   const UntouchableMemory memory;
   const std::shared_ptr<Block> block = memory.allocate("frames", slots * stride_bytes, {});
   ReceivedFrame frame = frame_in(block, 0, 1);
   memory.break_down();
-  HostCopies copies;
+  FrameCopies copies;
   try {
-    copies.copy(frame, never);
+    copies.copy(frame, host_memory(), never);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::failed);
