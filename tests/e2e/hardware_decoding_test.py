@@ -7,11 +7,9 @@ import unittest
 
 import harness
 import windows
+from gpu_programs import CUDA, IMPORTING, STAND_IN
 from harness import BIN, FAILED, USAGE
 
-STAND_IN = BIN.parent / "tests" / "cuda_stand_in"
-CUDA = ("--memory", "cuda")
-IMPORTING = "6d65736132322e332e36000000000000"  # llvmpipe's GL_DEVICE_UUID_EXT in Mesa 22.3.6
 WIDTH, HEIGHT, FRAMES = 320, 180, 30
 
 
