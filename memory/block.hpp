@@ -103,7 +103,7 @@ class Block {
   /// What another process of this machine needs for MemoryKind::import(); -1 if only this process can use the block.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 
-  /// The block lies on another device than that of its kind, which reads it there.
+  /// The block lies on another device; that of its kind reads it there.
   [[nodiscard]] virtual bool is_on_other_device() const noexcept { return false; }
 
   /// For a context of OpenGL on the device that kind().device_uuid() names. Throws Error (failed) if OpenGL cannot

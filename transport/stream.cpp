@@ -72,6 +72,9 @@ void Stream::observe(const DeviceWork& work) const noexcept {
   observe_one(work.copied);
   if (work.slices) {
     std::ranges::for_each(work.slices->begun, observe_one);
+    if (work.slices->has_failed && work.slices->begun.empty()) {
+      observer_->notify();  // no fence will
+    }
   }
 }
 

@@ -357,6 +357,7 @@ class Stream {
   };
   [[nodiscard]] Readers readers() const noexcept;
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) const;
+  [[nodiscard]] static std::shared_ptr<SliceCopies> room_for_copies(std::uint16_t slices) noexcept;
   static void copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std::uint16_t slices,
                            const std::shared_ptr<Fence>& after, DeviceWork& work);
   static void copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work);

@@ -61,6 +61,19 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
   return work;
 }
 
+/// Null: there is no memory for it, and the frame is copied whole. Nothing may be thrown while a device writes to its
+/// slot.
+std::shared_ptr<Stream::SliceCopies> Stream::room_for_copies(std::uint16_t slices) noexcept {
+  try {
+    auto copies = std::make_shared<SliceCopies>();
+    copies->begun.reserve(slices);
+    copies->count = slices;
+    return copies;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std::uint16_t slices,
                           const std::shared_ptr<Fence>& after, DeviceWork& work) {
   const Pool& pool = *slot.pool_;
@@ -69,13 +82,11 @@ void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std:
         pool.host_block(), CopyRange::at(slot.offset_in_block_bytes() + range.offset_bytes, range.size_bytes), after);
   };
   work.is_in_host_memory = true;
-  if (slices == 1) {
+  const std::shared_ptr<SliceCopies> copies = slices > 1 ? room_for_copies(slices) : nullptr;
+  if (copies == nullptr) {
     work.copied = begin_copy([&] { return begin({.size_bytes = size_bytes}); });
     return;
   }
-  auto copies = std::make_shared<SliceCopies>();
-  copies->begun.reserve(slices);  // before a device writes to the slot: then nothing may be thrown
-  copies->count = slices;
   try {
     while (copies->begun.size() < slices) {
       copies->begun.push_back(begin(slice_range(size_bytes, slices, static_cast<std::uint16_t>(copies->begun.size()))));
@@ -83,7 +94,7 @@ void Stream::copy_to_host(const SourceSlot& slot, std::uint64_t size_bytes, std:
   } catch (const std::exception&) {
     copies->has_failed = true;
   }
-  work.slices = std::move(copies);
+  work.slices = copies;
 }
 
 void Stream::copy_to_block(const SourceSlot& slot, std::uint64_t size_bytes, DeviceWork& work) {
@@ -129,6 +140,8 @@ void Stream::note_copied(SliceProgress& progress, const SliceCopies& copies, std
 
 void Stream::release_finished() noexcept {
   std::erase_if(unfinished_, [this](Unfinished& one) {
+    // Fences finish without the mutex. If all have, what is read of them below is final; nobody would look again.
+    const bool is_finished = one.work.is_finished();
     if (one.work.slices) {
       note_copied(epoch_numbered(one.slot.epoch).progress[one.slot.index], *one.work.slices,
                   one.header.times.completed_ns);
@@ -137,11 +150,10 @@ void Stream::release_finished() noexcept {
       one.is_hidden = false;
       show_to_pullers(one.slot, one.header);
     }
-    if (!one.work.is_finished()) {
-      return false;
+    if (is_finished) {
+      release(one.slot);
     }
-    release(one.slot);
-    return true;
+    return is_finished;
   });
 }
 

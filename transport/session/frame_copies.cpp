@@ -40,8 +40,9 @@ bool FrameCopies::copy(ReceivedFrame& frame, const MemoryKind& memory, const std
 
 bool FrameCopies::make_room(const std::shared_ptr<const Block>& block, const MemoryKind& memory,
                             const std::function<bool()>& is_cancelled) try {
-  if (of_.lock() != block || &copy_->kind() != &memory) {
+  if (of_.lock() != block || copy_ == nullptr || &copy_->kind() != &memory) {
     of_.reset();
+    copy_.reset();  // before there is the next one, which is as large; a frame that still lies there keeps it
     copy_ = memory.allocate_private("copies of the frames in " + std::string(block->kind().name()) + " memory",
                                     block->size_bytes(), is_cancelled);
     of_ = block;

@@ -367,7 +367,7 @@ void SenderSession::warn_of_unfilled_frames() {
   }
   has_warned_ = true;
   context_.log->warning(context_.label_of(report_.viewer, stream_->options()) +
-                        ": a frame was skipped, because the device of " + quote(report_.stream) +
+                        ": a frame was skipped or broken off, because the device of " + quote(report_.stream) +
                         " failed, or did not fill it within " + std::to_string(Stream::ready_timeout_ns / ns_per_s) +
                         " s; look for the cause in the kernel's log (dmesg)");
 }

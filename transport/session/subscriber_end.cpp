@@ -22,6 +22,7 @@ void Subscriber::Implementation::finish_if_done() {
   frames_lost_ += end->frames_lost;
   status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
   status_.message = is_well ? "the stream ended" : end->fault;
+  status_.absence = PeerAbsence::none;
   status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
   tell_program();
   if (options_.on_finished) {

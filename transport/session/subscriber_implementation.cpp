@@ -195,6 +195,7 @@ void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noex
   status_.exit_status = ExitStatus::failed;
   status_.is_out_of_memory = true;
   status_.message = "out of memory";  // fits into the string itself
+  status_.absence = PeerAbsence::none;
   tell_program();
 }
 

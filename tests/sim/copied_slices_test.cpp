@@ -216,7 +216,9 @@ TEST_F(CopiedSlices, ACopyThatCannotBeginFailsTheFrame) {
   EXPECT_EQ(viewer.got(), SliceNumbers{});
   EXPECT_EQ(stream_.slots_in_use(), 0U);
   memory_.refuse_copies(0);
+  clear_eventfd(viewer.event->get());
   publish();
+  EXPECT_TRUE(clear_eventfd(viewer.event->get())) << "the session is told, though no copy will end";
   serve();
   EXPECT_EQ(viewer.queue.counts.frames_unfilled, 2U);
   EXPECT_EQ(stream_.slots_in_use(), 0U);
