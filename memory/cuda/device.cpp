@@ -116,7 +116,7 @@ std::vector<CudaDeviceInfo> cuda_devices() {
 
 const CudaDeviceInfo& choose_cuda_device(const std::vector<CudaDeviceInfo>& devices, std::string_view wanted) {
   if (devices.empty()) {
-    throw Error::failed("CUDA has no GPU here; CUDA_VISIBLE_DEVICES may hide it");
+    throw Error::failed(cuda::no_gpu);
   }
   if (wanted.empty()) {
     return devices.front();

@@ -135,7 +135,8 @@ Functions load_functions() {
   Functions loaded{};
   load_devices(library, loaded);
   if (const Result result = loaded.cuInit(0); result != Result::success) {
-    throw Error::failed("NVIDIA's driver cannot be used: " + words_by(loaded, result));
+    throw Error::failed(result == Result::no_device ? no_gpu
+                                                    : "NVIDIA's driver cannot be used: " + words_by(loaded, result));
   }
   if (int version = 0; loaded.cuDriverGetVersion(&version) == Result::success && version < wanted_version) {
     throw Error::failed("the driver's CUDA " + version_text(version) + " is too old" + needed);

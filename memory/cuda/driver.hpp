@@ -23,6 +23,9 @@ using Uuid = std::array<std::uint8_t, 16>;
 /// CUresult: those that are told apart.
 enum class Result : int { success = 0, out_of_memory = 2, no_device = 100, not_ready = 600 };
 
+/// What to say where CUDA shows this process no GPU: cuInit() fails with no_device, or cuDeviceGetCount() gives 0.
+inline constexpr const char* no_gpu = "CUDA has no GPU here; CUDA_VISIBLE_DEVICES may hide it";
+
 /// CUdevice_attribute.
 enum class Attribute : int {
   pageable_memory_access_uses_host_page_tables = 100,
