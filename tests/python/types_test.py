@@ -16,10 +16,14 @@ OF_THE_STANDARD_LIBRARY = (".AsyncIterator.", ".Mapping.", ".Callable ")
 
 
 class Types(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name  # with what mypy remembers of the standard library
+
     def run_python(self, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=folder,
-                                  env=os.environ | {"MYPYPATH": str(PACKAGE.parent)}, check=False)
+        return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=self.folder,
+                              env=os.environ | {"MYPYPATH": str(PACKAGE.parent)}, check=False)
 
     def test_mypy_takes_the_package_and_its_examples(self):
         examples = sorted((REPOSITORY / "examples" / "python").glob("*.py"))
