@@ -20,8 +20,8 @@ struct NearestGpu {
 };
 
 /// Of the GPUs at these PCI addresses, the one with the least PCIe distance to an RDMA device that one of the sessions
-/// may use; of equals the first. Where a session's address is given in figures, that is the device which has this
-/// machine's address on that way; else, and if none has it, every device with an active port.
+/// may use; of equals the first. If a session's address is given in figures, only the device that has this machine's
+/// address on that way counts; otherwise, or if no device has it, every one with an active port.
 ///
 /// Nothing: no session may use rdma, there is no such device, or no distance is known. Asks the kernel only, opens no
 /// device and sends nothing. What it does not tell, or garbles, is not known: never throws Error.

@@ -88,7 +88,7 @@ struct WaitingFrame : OutgoingFrame {
   [[nodiscard]] bool awaits_device() const noexcept {
     return ready || (progress != nullptr && progress->is_copied) || (needs_upload && completed_ns() != 0);
   }
-  /// When the source had filled it; 0: it has not.
+  /// When the source had filled it; 0: it has not, or a device still copies it.
   [[nodiscard]] std::int64_t completed_ns() const noexcept {
     return progress != nullptr ? progress->completed_ns : header.times.completed_ns;
   }

@@ -56,7 +56,7 @@ TEST_F(FrameMemoryOf, TheNearestGpuToTheRdmaDevice) {
             "switch)");
 }
 
-TEST_F(FrameMemoryOf, TheFirstGpuWhereNoDistanceIsKnown) {
+TEST_F(FrameMemoryOf, CudasFirstGpuWhereNoSessionMayUseRdma) {
   session_.allowed_links = {LinkKind::tcp};
   for (const GpuPreferences& preferences : {near_rdma(), GpuPreferences()}) {
     const FrameMemory memory(any_gpu, preferences);
@@ -65,8 +65,10 @@ TEST_F(FrameMemoryOf, TheFirstGpuWhereNoDistanceIsKnown) {
   }
 }
 
-TEST_F(FrameMemoryOf, TheGpuThatDrawsThoughAnotherIsNearer) {
-  test::write_rdma_device(tree_, "mlx5_1", "0000:3b:00.0");  // so that the first one is as near
+TEST_F(FrameMemoryOf, TheGpuThatDrawsThoughAnotherIsTheNearest) {
+  test::write_pci_device(tree_, "0000:3a/0000:3a:00.0", "0000:3b:00.1", "0");
+  test::write_rdma_device(tree_, "mlx5_1", "0000:3b:00.1");
+  EXPECT_EQ(gpu_of(FrameMemory(any_gpu, near_rdma())), 0) << "the first of two that are as near";
   const FrameMemory memory(any_gpu, in_a_window(true));
   EXPECT_EQ(gpu_of(memory), 1);
   EXPECT_EQ(memory.note(), "frames lie in the memory of the GPU Stand-in 1 at 0000:3c:00.0, which OpenGL draws with");

@@ -143,15 +143,16 @@ TEST_F(NearestGpuOf, MattersOnlyWhereASessionMayUseRdma) {
 
 TEST_F(NearestGpuOf, CountsEveryDeviceWhereNoAddressTellsTheWay) {
   add_card("mlx5_0", other_bridge, "0000:51:00.0");
+  add_card("mlx5_1", port_beside, "0000:49:00.0");
   add_gpu(port, "0000:48:00.0");
   EndpointOptions listening;
   for (const char* const host : {"", "*", "0.0.0.0", "127.0.0.1", "::1"}) {
     listening.listen = HostPort{.host = host};
-    EXPECT_EQ(nearest({listening}), "0 mlx5_0 processor") << host;
+    EXPECT_EQ(nearest({listening}), "0 mlx5_1 host_bridge") << host;
   }
   for (const char* const host :
        {"localhost", "no.such.host.invalid", "127.0.0.1", "::ffff:127.0.0.1", "fe80::1", "fe80::1%lo"}) {
-    EXPECT_EQ(nearest({dialling(host)}), "0 mlx5_0 processor") << host;
+    EXPECT_EQ(nearest({dialling(host)}), "0 mlx5_1 host_bridge") << host;
   }
 }
 

@@ -61,7 +61,7 @@ class UntouchableMemory final : public MemoryKind {
   /// From now on the device does nothing by itself: work waits until end_held(), on whose thread it is done then.
   void hold() const;
   [[nodiscard]] std::size_t held() const;
-  /// Ends what has waited longest but for `index`, as it would end, or with this state.
+  /// Ends the work at `index`, the oldest being 0, as it would end, or with this state.
   void end_held(std::size_t index, std::optional<FenceState> state = std::nullopt) const;
 
  private:

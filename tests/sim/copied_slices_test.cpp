@@ -43,7 +43,7 @@ class CopiedSlices : public testing::Test {
     return sequence;
   }
 
-  /// The copy that has waited longest but for `index` ends, and the sessions do what they are woken for.
+  /// The copy at `index`, the oldest being 0, ends, and the sessions do what they are woken for.
   void end_copy(std::size_t index, std::optional<FenceState> state = std::nullopt) {
     ASSERT_LT(index, memory_.held());
     memory_.end_held(index, state);

@@ -158,7 +158,7 @@ TEST_F(AnnouncedRing, ThatFitsIsMade) {
 
 /// Without the check, an authenticated sender could make the viewer allocate all memory.
 TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
-  // Else no session may have begun, and none is lost.
+  // Otherwise the session may not have begun, and then it is not lost.
   ASSERT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::connected; }));
   announce(picture(16, 16), 64 * mib, 4);
   const auto refusal = hear();

@@ -10,7 +10,7 @@ namespace framewire {
 /// What is known of a peer that is not there.
 enum class PeerAbsence {
   none,             // it is there, or something else is wrong
-  to_come,          // nobody has looked for it, or it has not been found
+  to_come,          // it has not announced itself, or nobody has looked for it
   nothing_listens,  // at its address (ECONNREFUSED)
 };
 
