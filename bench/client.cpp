@@ -137,12 +137,13 @@ std::string statistics_of(const SenderService& service, const LastLogLine& log) 
 }  // namespace
 
 Error no_server(const HostPort& at, PeerAbsence absence, const std::string& why) {
-  const bool is_nobody =
-      absence == PeerAbsence::nothing_listens;  // dial() says so, with advice that is not the bench's
-  if (!why.empty() && !is_nobody) {
+  // dial() says so, too, with advice that is not the bench's.
+  const bool nothing_listens = absence == PeerAbsence::nothing_listens;
+  if (!why.empty() && !nothing_listens) {
     return Error::lost_peer("no bench server came: " + why);
   }
-  return Error::lost_peer((is_nobody ? "nothing listens at " : "no bench server came at ") + format_host_port(at) +
+  return Error::lost_peer((nothing_listens ? "nothing listens at " : "no bench server came at ") +
+                          format_host_port(at) +
                           "; start a server there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
 }
 

@@ -263,9 +263,7 @@ ExitStatus run_server(const BenchOptions& options) {
   endpoint.stop_fd = interruption.descriptor();
   endpoint.native_on_loopback = true;  // a client on this machine wants to measure RDMA, too
   const FrameMemory memory(options.memory, {.sessions = {&endpoint}});
-  if (!memory.note().empty()) {
-    log.info(memory.note());
-  }
+  memory.log_note(log);
   serve_rows({.endpoint = endpoint, .interface = options.interface, .memory = &memory.kind(), .prints = true}, -1, stop,
              log);
   return ExitStatus::ok;

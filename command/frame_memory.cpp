@@ -71,6 +71,12 @@ const MemoryKind& FrameMemory::kind() const noexcept {
   return cuda_ ? static_cast<const MemoryKind&>(*cuda_) : host_memory();
 }
 
+void FrameMemory::log_note(Log& log) const {
+  if (!note_.empty()) {
+    log.info(note_);
+  }
+}
+
 std::unique_ptr<const MemoryKind> memory_of_device(const DeviceUuid& device) {
   for (const CudaDeviceInfo& one : cuda_devices()) {
     if (one.uuid_bytes == device) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/system_files.hpp"
 #include "command/common_options.hpp"
 #include "memory/block.hpp"
@@ -37,6 +38,8 @@ class FrameMemory {
   /// For a line of the log: which of several GPUs was taken, and why. "frames lie in the memory of the GPU NVIDIA H200
   /// at 0000:3b:00.0, the nearest to mlx5_0 (by one PCIe switch)". Empty: there was nothing to choose.
   [[nodiscard]] const std::string& note() const noexcept { return note_; }
+  /// Logs the note, if there is one.
+  void log_note(Log& log) const;
 
  private:
   std::string note_;

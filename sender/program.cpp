@@ -25,9 +25,7 @@ SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interru
       interruption_(interruption),
       log_(log),
       memory_(options.memory, {.sessions = {&options.endpoint}}) {
-  if (!memory_.note().empty()) {
-    log_.info(memory_.note());
-  }
+  memory_.log_note(log_);
   if (options_.common.stats_file) {
     require_writable(*options_.common.stats_file, "--stats");
   }

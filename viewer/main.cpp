@@ -38,9 +38,7 @@ int main(int argc, char** argv) {
       preferences.sessions.push_back(&source.subscriber.endpoint);
     }
     const FrameMemory memory(options->memory, preferences);
-    if (!memory.note().empty()) {
-      log.info(memory.note());
-    }
+    memory.log_note(log);
     if (!memory.is_host()) {
       take_memory(*options, memory.kind());
     }

@@ -186,6 +186,16 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
     return taken;
   }
 
+  /// Two viewers take all frames at the same time, each in this memory.
+  static void expect_all_at_both(Subscriber& first, const MemoryKind& of_first, Subscriber& second,
+                                 const MemoryKind& of_second, std::uint64_t frames) {
+    std::vector<std::uint64_t> seen_by_second;
+    std::thread other([&] { seen_by_second = take_all(second, of_second); });
+    EXPECT_EQ(take_all(first, of_first).size(), frames);
+    other.join();
+    EXPECT_EQ(seen_by_second.size(), frames);
+  }
+
   TemporaryFolder folder_;
   KeptLog log_;
   UntouchableMemory memory_;

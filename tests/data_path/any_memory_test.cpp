@@ -29,12 +29,8 @@ TEST_P(CopiedMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
   constexpr std::uint64_t frames = 100;
   start_sender(GetParam(), Delivery::every, frames, 2, filled_at_once());
   Subscriber first(dialling(GetParam()), log_);
-  std::vector<std::uint64_t> seen_by_second;
   Subscriber second(dialling(GetParam()), log_);
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, host_memory()).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, host_memory(), second, host_memory(), frames);
   EXPECT_EQ(memory_.copies(), frames) << "one copy serves both viewers";
   stop_sender();
   EXPECT_NE(log_.text().find("memory=untouchable>host "), std::string::npos) << log_.text();
@@ -240,11 +236,7 @@ TEST_P(RdmaMemory, FramesGoFromMemoryThatNobodyTouchesToSuchMemory) {
   with_it.memory = {&memory_};
   Subscriber first(with_it, log_);
   Subscriber second(dialling(LinkKind::rdma), log_);
-  std::vector<std::uint64_t> seen_by_second;
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, memory_).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, memory_, second, host_memory(), frames);
   EXPECT_EQ(memory_.copies(), 1U) << "the trial of the ring in such memory";
   EXPECT_NE(first.status().start_line.find("memory=untouchable "), std::string::npos) << first.status().start_line;
   EXPECT_NE(second.status().start_line.find("memory=host "), std::string::npos) << second.status().start_line;
@@ -339,11 +331,7 @@ TEST_P(SharedMemory, OneViewerTakesItAndTheOtherDoesNot) {
   without_it.memory = {&unknown};
   Subscriber first(with_it, log_);
   Subscriber second(without_it, log_);
-  std::vector<std::uint64_t> seen_by_second;
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, memory_).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, memory_, second, host_memory(), frames);
   EXPECT_EQ(memory_.copies(), frames);
   EXPECT_EQ(unknown.copies(), 0U);
 }

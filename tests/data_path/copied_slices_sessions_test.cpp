@@ -76,12 +76,8 @@ TEST_P(CopiedInSlices, EveryFrameComesWholeByOneCopyForAll) {
   constexpr std::uint64_t frames = 100;
   start_sender(GetParam(), Delivery::every, frames, 2, filled_later());
   Subscriber first(dialling(GetParam()), log_);
-  std::vector<std::uint64_t> seen_by_second;
   Subscriber second(dialling(GetParam()), log_);
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, host_memory()).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, host_memory(), second, host_memory(), frames);
   EXPECT_EQ(memory_.copies(), frames * slices);
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
 }
@@ -178,11 +174,7 @@ TEST_P(SharedInSlices, ViewersOfTheDevicesMemoryGetFramesAsEver) {
   with_it.memory = {&memory_};
   Subscriber first(with_it, log_);
   Subscriber second(dialling(LinkKind::local), log_);
-  std::vector<std::uint64_t> seen_by_second;
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, memory_).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, memory_, second, host_memory(), frames);
 }
 
 INSTANTIATE_TEST_SUITE_P(Local, SharedInSlices, testing::Values(LinkKind::local));

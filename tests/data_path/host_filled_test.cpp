@@ -58,11 +58,7 @@ TEST_P(HostFilledDevice, TheDeviceCopiesOnceForAllThatReadItsMemory) {
   start_sender(GetParam(), Delivery::every, frames, 2, by_the_processor());
   Subscriber first(with_memory(GetParam()), log_);
   Subscriber second(with_memory(GetParam()), log_);
-  std::vector<std::uint64_t> seen_by_second;
-  std::thread other([&] { seen_by_second = take_all(second, memory_); });
-  EXPECT_EQ(take_all(first, memory_).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, memory_, second, memory_, frames);
   EXPECT_EQ(memory_.copies_from_host(), frames);
   EXPECT_EQ(memory_.copies(), GetParam() == LinkKind::rdma ? 2U : 0U) << "rdma tries each ring in such memory";
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
@@ -147,11 +143,7 @@ TEST_P(HostFilledDevice, OneViewerReadsTheDeviceAndOneHostMemory) {
   start_sender(GetParam(), Delivery::every, frames, 2, by_the_processor());
   Subscriber first(with_memory(GetParam()), log_);
   Subscriber second(dialling(GetParam()), log_);
-  std::vector<std::uint64_t> seen_by_second;
-  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
-  EXPECT_EQ(take_all(first, memory_).size(), frames);
-  other.join();
-  EXPECT_EQ(seen_by_second.size(), frames);
+  expect_all_at_both(first, memory_, second, host_memory(), frames);
   EXPECT_EQ(memory_.copies_from_host(), frames);
 }
 
