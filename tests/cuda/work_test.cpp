@@ -103,7 +103,7 @@ TEST_F(CudaWorkTest, ThatIsStartedDuringTheEndIsFinishedToo) {
   EXPECT_EQ(stand_in::objects(), objects_before);
 }
 
-/// The GPU goes on with it, though the driver fails, and whoever is told of that uses the memory again.
+/// The GPU goes on with it, though the driver fails. A source that is told of the failure uses the memory again.
 TEST_F(CudaWorkTest, OfWhichTheDriverDidNotTellFailsWhenItsStreamIsIdle) {
   const auto kept = std::make_shared<int>();
   const auto fence = std::make_shared<Fence>();
